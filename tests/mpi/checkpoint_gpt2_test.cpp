@@ -7,14 +7,12 @@
 // tensors.
 
 #include <cmath>
-#include <fstream>
-#include <map>
-#include <random>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
+#include <support/published_weights.hpp>
 #include <support/shared_folder.hpp>
 
 #include <ashlar/checkpoint/gpt2_names.hpp>
@@ -32,59 +30,31 @@ constexpr int layers = 2, features = 12, heads = 3, words = 11, places = 9, sequ
               length = 5;
 using matrix = std::vector<double>;
 
-/// The tensors of a small GPT-2, by their published names. Values are floats.
-struct published {
-  std::map<std::string, std::vector<std::int64_t>> extents;
-  std::map<std::string, std::vector<float>> values;
-
-  published() {
-    add("wte.weight", {words, features});
-    add("wpe.weight", {places, features});
-    for (int i = 0; i < layers; ++i) {
-      std::string const h = "h." + std::to_string(i) + ".";
-      for (char const* norm : {"ln_1", "ln_2"}) add_pair(h + norm, {features});
-      add_pair(h + "attn.c_attn", {features, 3 * features});
-      add_pair(h + "attn.c_proj", {features, features});
-      add_pair(h + "mlp.c_fc", {features, 4 * features});
-      add_pair(h + "mlp.c_proj", {4 * features, features});
-    }
-    add_pair("ln_f", {features});
+/// Returns the tensors of a small GPT-2, by their published names.
+published_weights small_gpt2() {
+  published_weights w;
+  auto const add_pair = [&](std::string const& name, std::vector<std::int64_t> const& e) {
+    w.add(name + ".weight", e);
+    w.add(name + ".bias", {e.back()});
+  };
+  w.add("wte.weight", {words, features});
+  w.add("wpe.weight", {places, features});
+  for (int i = 0; i < layers; ++i) {
+    std::string const h = "h." + std::to_string(i) + ".";
+    for (char const* norm : {"ln_1", "ln_2"}) add_pair(h + norm, {features});
+    add_pair(h + "attn.c_attn", {features, 3 * features});
+    add_pair(h + "attn.c_proj", {features, features});
+    add_pair(h + "mlp.c_fc", {features, 4 * features});
+    add_pair(h + "mlp.c_proj", {4 * features, features});
   }
-
-  void add(std::string const& name, std::vector<std::int64_t> const& e) {
-    std::int64_t count = 1;
-    for (auto const n : e) count *= n;
-    extents[name] = e;
-    for (std::int64_t i = 0; i < count; ++i)
-      values[name].push_back(static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 2500);
-  }
-  void add_pair(std::string const& name, std::vector<std::int64_t> const& e) {
-    add(name + ".weight", e);
-    add(name + ".bias", {e.back()});
-  }
-
-  void write(std::filesystem::path const& file, std::string const& prefix) const {
-    ashlar::io::safetensors_header header;
-    std::int64_t at = 0;
-    for (auto const& [name, v] : values) {
-      auto const bytes = static_cast<std::int64_t>(4 * v.size());
-      header.entries.push_back({prefix + name, "F32", extents.at(name), at, at + bytes});
-      at += bytes;
-    }
-    std::ofstream out(file, std::ios::binary);
-    out << ashlar::io::safetensors_text(header);
-    for (auto const& [name, v] : values)
-      out.write(reinterpret_cast<char const*>(v.data()),
-                static_cast<std::streamsize>(4 * v.size()));
-  }
-
-  std::mt19937 random{3};
-};
+  add_pair("ln_f", {features});
+  return w;
+}
 
 /// The forward pass of GPT-2 for one sequence, as plain loops.
 class plain_gpt2 {
  public:
-  explicit plain_gpt2(published const& p) : p_(&p) {}
+  explicit plain_gpt2(published_weights const& p) : p_(&p) {}
 
   /// Returns the sum of the cross entropies of all positions.
   double loss(std::int32_t const* tokens, std::int32_t const* targets) const {
@@ -124,9 +94,7 @@ class plain_gpt2 {
   static std::size_t at(int row, int column, int columns = features) {
     return static_cast<std::size_t>(row * columns + column);
   }
-  double of(std::string const& name, int i) const {
-    return p_->values.at(name)[static_cast<std::size_t>(i)];
-  }
+  double of(std::string const& name, int i) const { return p_->at(name, i); }
   matrix linear(matrix const& x, std::string const& name, int out) const {
     int const in = static_cast<int>(x.size()) / length;
     matrix y(static_cast<std::size_t>(length * out));
@@ -173,11 +141,11 @@ class plain_gpt2 {
     return y;
   }
 
-  published const* p_;
+  published_weights const* p_;
 };
 
 TEST_CASE("published weights of GPT-2 on every mesh and plan") {
-  published const weights;
+  auto const weights = small_gpt2();
   shared_folder const f;
   auto const file = f.path() / "model.safetensors";
   if (world_rank() == 0) weights.write(file, "transformer.");

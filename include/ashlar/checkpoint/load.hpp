@@ -246,6 +246,9 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
     index = io::index_of_safetensors(files);
     for (auto const& a : arrays) {
       views.push_back(views_of(a));
+      for (auto& v : views.back())
+        if (!index.tensors.contains(v.tensor) && index.tensors.contains(v.otherwise))
+          v.tensor = v.otherwise;
       detail::check_views(a, views.back(), [&](std::string const& name) {
         return detail::tensor_named(name, a, index, options).extents;
       });

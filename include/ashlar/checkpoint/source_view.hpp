@@ -27,6 +27,7 @@ struct source_view {
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
+  std::string otherwise;      ///< the tensor to read if the files have no `tensor`; "": none
 };
 
 /// Returns the view of a whole array with these extents as a tensor with the same extents.

@@ -17,12 +17,31 @@
 // log-sum-exp of each row of scores is kept, but not the scores.
 
 #include <ashlar/device/attention_extents.hpp>
+#include <ashlar/device/host/cached_attention.hpp>
 #include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/token_cache.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
+
+/// Runs the forward pass of an attention on the next tokens of sequences, whose tokens before are in
+/// the pass's cache, and adds the new ones to the cache. On the host only: nn::generator refuses
+/// other meshes while it is compiled.
+template <class Call, class Y, class Sums>
+void forward_cached([[maybe_unused]] Call const& c,
+                    [[maybe_unused]] device::host::grouped_extents const& e, [[maybe_unused]] Y* y,
+                    [[maybe_unused]] Sums* log_sum_exp) {
+  if constexpr (Call::processor_type::is_host) {
+    auto const& cache = *c.pass().cache;
+    buffer<Y> workspace(c.memory(), device::host::cached_attention_workspace(e, cache.places));
+    device::host::cached_attention_forward(
+        static_cast<Y const*>(c.x().data()), e, {cache.tokens, cache.places}, workspace.data(),
+        cache.template shard<Y>(c.pass().element), y, log_sum_exp);
+  }
+}
 
 /// A layer that maps [batch, seq, heads, 3 head_dim] to [batch, seq, heads, head_dim], where seq is
 /// one dim or two. Its passes do not communicate.
@@ -54,6 +73,7 @@ class attention_core {
     s.forward_values = 2 * scores;
     s.backward_values = 3 * scores;
     s.saved_values = 4 * values;
+    if (r == 4 && mask_ == attention_mask::causal) s.cached_values = 2 * s.y[3];
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], tokens, heads, s.y[r - 1], mask_ == attention_mask::causal}));
     // The GEMM is one seq x seq x head_dim product per sequence and head. The bit masks m and n name
@@ -72,7 +92,11 @@ class attention_core {
     auto const e = extents(c.x());
     auto y = c.make_y();
     kept<typename Call::accumulated> log_sum_exp(c.mesh(), e.batch * e.heads * e.sequence);
-    attention_forward(c.processor(), c.memory(), c.x().data(), e, y.data(), log_sum_exp.data());
+    if (c.pass().cache != nullptr)
+      forward_cached(c, {e.batch, e.sequence, e.heads, 1, e.head_dim}, y.data(),
+                     log_sum_exp.data());
+    else
+      attention_forward(c.processor(), c.memory(), c.x().data(), e, y.data(), log_sum_exp.data());
     return made(y, c.x(), y, std::move(log_sum_exp));
   }
   template <class Call>

@@ -13,6 +13,7 @@
 // sequences or by positions. Ids outside the vocabulary are an error.
 
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/token_cache.hpp>
 
 namespace ashlar::nn {
 
@@ -74,8 +75,9 @@ class embedding {
     embedding_forward(c.processor(), table.data(), rows.begin, rows.size, columns, ids.data(),
                       tokens, y.data());
     if (positions_ && tokens > 0)
-      add_positions(c.processor(), c.template parameter<1>().data(), ids.local_size(1), columns, 0,
-                    tokens, y.data());
+      add_positions(c.processor(),
+                    c.template parameter<1>().data() + first_position(c.pass().cache) * columns,
+                    ids.local_size(1), columns, 0, tokens, y.data());
     return made(y, ids);
   }
   /// Computes the gradients of the parameters only, since ids have no gradient.

@@ -77,10 +77,18 @@ class element_node {
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
   /// Returns the parameters of the element, in the order of its spec.
-  std::vector<parameter<Processor>>& parameters() { return parameters_; }
+  std::vector<parameter<Processor>>& parameters() {
+    return shared_ == nullptr ? parameters_ : shared_->parameters();
+  }
 
  protected:
+  /// Lets the element read the parameters of `other`, which must outlive it, in place of its own.
+  void share_parameters(element_node& other) { shared_ = &other; }
+
   std::vector<parameter<Processor>> parameters_;
+
+ private:
+  element_node* shared_ = nullptr;
 };
 
 }  // namespace ashlar::nn

@@ -76,6 +76,7 @@ class grouped_attention_core {
       s.backward_values += 4 * turned;
     }
     s.saved_values = static_cast<double>(x.elements()) + values + rows;
+    if (mask_ == attention_mask::causal) s.cached_values = 2 * head_dim;
     s.workspace_values = static_cast<double>(device::host::grouped_backward_workspace(
         {x[0], x[1], x[2], queries_, head_dim, true, rotary_base_}));
     s.gemm.m = s.gemm.n = 1u << 1;
@@ -93,9 +94,13 @@ class grouped_attention_core {
     auto y = c.make_y();
     auto const e = extents(x);
     kept<T> log_sum_exp(c.mesh(), e.batch * e.groups * e.queries * e.sequence);
-    buffer<T> workspace(c.memory(), device::host::grouped_forward_workspace(e));
-    device::host::grouped_attention_forward(static_cast<T const*>(x.data()), e, workspace.data(),
-                                            y.data(), log_sum_exp.data());
+    if (c.pass().cache != nullptr) {
+      forward_cached(c, e, y.data(), log_sum_exp.data());
+    } else {
+      buffer<T> workspace(c.memory(), device::host::grouped_forward_workspace(e));
+      device::host::grouped_attention_forward(static_cast<T const*>(x.data()), e, workspace.data(),
+                                              y.data(), log_sum_exp.data());
+    }
     return made(y, x, y, std::move(log_sum_exp));
   }
   template <class Call>

@@ -95,6 +95,8 @@ class model {
   std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
+  /// Returns the elements of the net. They own the parameters.
+  auto const& elements() const { return state_->nodes; }
   /// Returns the log of the net's mixtures of experts (mixture_log.hpp).
   mixture_log& mixtures() const { return state_->mixtures; }
 

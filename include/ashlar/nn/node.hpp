@@ -35,13 +35,15 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// What an element knows about its tied parameter. `first` is the parameter of the earlier element
-/// that has it in common with this element, or null if there is none. In this element it is
-/// parameter number `index`.
+/// What an element knows of the parameters that it reads from others. `first` is the parameter
+/// of the earlier element that has it in common with this element, or null if there is none. In
+/// this element it is parameter number `index`. `all_of` is the same element of a net that was
+/// placed before, from which this element reads all parameters, or null.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;
   int index = 0;
+  element_node<Processor>* all_of = nullptr;
 };
 
 namespace detail {
@@ -124,7 +126,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
         halo.has_halo() && m.is_here())
       dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
-    make_parameters(element, streams, path, tied);
+    if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);
+    else make_parameters(element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;

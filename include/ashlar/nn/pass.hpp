@@ -11,6 +11,7 @@
 namespace ashlar::nn {
 
 struct mixture_log;
+struct token_cache;
 
 /// The arguments of one forward pass.
 struct pass {
@@ -21,6 +22,9 @@ struct pass {
   mixture_log* mixtures = nullptr;  ///< the net's log (nn/mixture_log.hpp)
   int element = 0;                  ///< the number of the element in the net
   bool is_recomputed = false;       ///< whether the same pass ran before
+  /// What layers keep of the tokens before those of this pass, or null if the tokens are the first
+  /// of their sequences and none will follow.
+  token_cache const* cache = nullptr;
 };
 
 }  // namespace ashlar::nn

@@ -32,10 +32,12 @@ struct net_builder {
   /// first element after the stage.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
+  /// The elements of the same net, placed before, whose parameters the new elements read; or null.
+  std::vector<std::unique_ptr<element_node<Processor>>> const* before = nullptr;
 
-  /// Returns the parameter that element number `element` has in common with an earlier element.
-  /// Its `first` is null if there is none.
+  /// Returns what element number `element` reads of the parameters of other elements.
   tied_parameter<Processor> tied_of(int element) const {
+    if (before != nullptr) return {nullptr, 0, (*before)[static_cast<std::size_t>(element)].get()};
     for (auto const& t : ties)
       if (t.later == element)
         return {&nodes[static_cast<std::size_t>(t.first)]

@@ -79,11 +79,17 @@ struct head_extents {
   std::int64_t queries;
   std::int64_t keys;
   std::int64_t head_dim;
-  bool causal = false;  ///< row i sees the keys up to i; there are as many keys as queries
+  /// Whether a row sees only keys up to its own token. The queries are those of the last tokens, so
+  /// the last row sees all keys.
+  bool causal = false;
 
-  constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : keys; }
+  constexpr std::int64_t seen(std::int64_t i) const {
+    return causal ? keys - queries + i + 1 : keys;
+  }
   /// Returns the number of keys that the query rows [0, last) may see.
-  constexpr std::int64_t keys_before(std::int64_t last) const { return causal ? last : keys; }
+  constexpr std::int64_t keys_before(std::int64_t last) const {
+    return causal ? keys - queries + last : keys;
+  }
   /// Returns the number of elements, with padding, of the packed Q or its gradient.
   constexpr std::int64_t query_panel() const { return (queries + attention_pad) * head_dim; }
   /// Returns the number of elements, with padding, of the packed K or V.

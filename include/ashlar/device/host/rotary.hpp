@@ -25,19 +25,20 @@
 
 namespace ashlar::device::host {
 
-/// Computes the cosines and sines of the positions [0, length):
+/// Computes the cosines and sines of the positions [first, first + length):
 ///
 ///   table  [length, head_dim]   of each position first the cosines of all pairs, then the sines
 ///
 /// Expects an even head_dim.
 template <class T>
-void rotary_table(std::int64_t length, std::int64_t head_dim, double base, T* table) {
+void rotary_table(std::int64_t length, std::int64_t head_dim, double base, T* table,
+                  std::int64_t first = 0) {
   std::int64_t const half = head_dim / 2;
   for (std::int64_t i = 0; i < half; ++i) {
     double const turn = std::pow(base,
                                  -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
     for (std::int64_t position = 0; position < length; ++position) {
-      double const angle = static_cast<double>(position) * turn;
+      double const angle = static_cast<double>(first + position) * turn;
       table[position * head_dim + i] = static_cast<T>(std::cos(angle));
       table[position * head_dim + half + i] = static_cast<T>(std::sin(angle));
     }

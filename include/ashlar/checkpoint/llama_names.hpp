@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Says which published tensors of Llama have the parameters of nn::llama and nn::tied_llama (the
+// names are those of its safetensors files on Hugging Face):
+//
+//   parameter of nn::llama   published tensor
+//   0.table                  model.embed_tokens.weight
+//   1.i.0.0.gain             model.layers.i.input_layernorm.weight
+//   1.i.0.1.0.weight         model.layers.i.self_attn.q_proj.weight, k_proj and v_proj
+//   1.i.0.1.2.weight         model.layers.i.self_attn.o_proj.weight
+//   1.i.1.0.gain             model.layers.i.post_attention_layernorm.weight
+//   1.i.1.1.gate, up, down   model.layers.i.mlp.gate_proj.weight, up_proj and down_proj
+//   2.gain                   model.norm.weight
+//   3.weight                 lm_head.weight, or model.embed_tokens.weight if the files have no
+//                            lm_head.weight, as those of the small Llamas 3.2
+//
+//   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::llama_views());
+//
+// The published matrices of projections are [out, in], those of nn::llama [in, out]. nn::attention
+// has the queries of a key head, then its key and its value in one matrix; the published order of
+// the heads is the same in q_proj, k_proj and v_proj.
+//
+// Rotary positions turn the pairs (i, i + head_dim / 2) in these files and in nn::attention, so the
+// rows of q_proj and k_proj keep their order. The files that Meta publishes turn the pairs
+// (2 i, 2 i + 1) and have other names. nn::llama does not scale the angles of rotary positions,
+// which the configurations of Llama 3.1 and later ask for by "rope_scaling".
+//
+// nn::tied_llama has no 3.weight: 0.table serves both ends of the net. nn::llama copies a shared
+// matrix, so the two copies differ after training.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/checkpoint/source_view.hpp>
+
+namespace ashlar::checkpoint {
+
+/// Returns a function that maps an array to its views in the files. Each name in the files, except
+/// lm_head.weight, begins with `prefix`.
+inline auto llama_views(std::string prefix = "model.") {
+  return [prefix = std::move(prefix)](stored_array const& a) -> std::vector<source_view> {
+    auto const refuse = [&] {
+      throw error("checkpoint::llama_views", "\"" + a.name + "\" is no parameter of nn::llama.");
+    };
+    auto const whole = [&](std::string const& name) {
+      return std::vector{whole_view(prefix + name + ".weight", a.extents)};
+    };
+    auto const transposed = [&](std::string const& name) {
+      if (a.extents.rank() != 2) refuse();
+      return std::vector{transposed_view(prefix + name + ".weight", a.extents)};
+    };
+    if (a.name == "0.table") return whole("embed_tokens");
+    if (a.name == "2.gain") return whole("norm");
+    if (a.name == "3.weight" && a.extents.rank() == 2) {
+      auto head = transposed_view("lm_head.weight", a.extents);
+      head.otherwise = prefix + "embed_tokens.weight";
+      return {head};
+    }
+    auto const dot = a.name.find('.', 2);
+    if (a.name.rfind("1.", 0) != 0 || dot == std::string::npos) refuse();
+    std::string const block = "layers." + a.name.substr(2, dot - 2) + ".";
+    std::string const part = a.name.substr(dot + 1);
+    if (part == "0.0.gain") return whole(block + "input_layernorm");
+    if (part == "1.0.gain") return whole(block + "post_attention_layernorm");
+    for (std::string const name : {"gate", "up", "down"})
+      if (part == "1.1." + name) return transposed(block + "mlp." + name + "_proj");
+    if (a.extents.rank() != 3) refuse();
+
+    if (part == "0.1.2.weight") {  // [key heads, features of their query heads, features]
+      std::int64_t const width = a.extents[0] * a.extents[1];
+      source_view v = whole_view(prefix + block + "self_attn.o_proj.weight", a.extents);
+      v.strides[0] = a.extents[1];
+      v.strides[1] = 1;
+      v.strides[2] = width;
+      v.expected = {a.extents[2], width};
+      return {v};
+    }
+    if (part != "0.1.0.weight") refuse();
+
+    // This parameter is [features, key heads, features of the query heads, the key and the value of
+    // one key head]. The query heads together have as many features as the net.
+    std::int64_t const in = a.extents[0], groups = a.extents[1], queries = in / groups,
+                       head = (a.extents[2] - queries) / 2;
+    std::int64_t const begin[] = {0, queries, queries + head}, size[] = {queries, head, head};
+    char const* const names[] = {"q_proj", "k_proj", "v_proj"};
+    std::vector<source_view> views;
+    for (int p = 0; p < 3; ++p) {
+      source_view v = whole_view(prefix + block + "self_attn." + names[p] + ".weight", a.extents);
+      v.where.dim[2] = {begin[p], size[p]};
+      v.strides[0] = 1;
+      v.strides[1] = size[p] * in;
+      v.strides[2] = in;
+      v.expected = {groups * size[p], in};
+      views.push_back(std::move(v));
+    }
+    return views;
+  };
+}
+
+}  // namespace ashlar::checkpoint

@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Generates tokens with a placed net. Attentions keep the keys and values of all tokens so far, so one
+// more token costs the pass of one token, and not of the whole sequence:
+//
+//   nn::generator g(net, model, {.sequences = 2, .most_tokens = 256});
+//   auto const logits = g.next(prompt);              // those behind the last token
+//   auto const tokens = g.generate(prompt, 20);      // or: 20 tokens for each sequence
+//
+// The net is placed a second time, for batches of the new tokens. The two have the same layers and
+// the same parameters, which exist once: a generator sees what a trainer has updated. The plan is that
+// of the model, except on axes that split the tokens of sequences: there every rank computes all new
+// tokens, as there are few (generation_plan). What layers keep is placed like their x
+// (token_cache.hpp): sequences and heads are split as in the plan.
+//
+// A net can generate if each layer computes a token without others of its sequence, or keeps of them
+// what later tokens need. A row of a layer's rules that splits dim 1, the tokens, of x and y proves the
+// first; layer_spec::cached_values says the second. So encoders and mixtures of experts are refused,
+// and pipelines in stages are not supported.
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/nn/place.hpp>
+#include <ashlar/nn/sampling.hpp>
+#include <ashlar/nn/token_cache.hpp>
+
+namespace ashlar::nn {
+
+struct generator_options {
+  std::int64_t sequences = 1;    ///< that are generated side by side
+  std::int64_t most_tokens = 0;  ///< of each sequence, with the prompt
+};
+
+namespace detail {
+
+/// Returns whether the layer computes each token of y from the same token of x alone.
+inline bool is_tokenwise(step::layer_spec const& spec) {
+  if (spec.couples_rows || spec.halo.dim == 1) return false;
+  return std::any_of(spec.rows.begin(), spec.rows.end(), [](training_row const& row) {
+    return row.x.is_split_of(1) && row.y.is_split_of(1) &&
+           std::all_of(row.stat.begin(), row.stat.end(),
+                       [](role_move const& s) { return same_role(s.from, s.to); });
+  });
+}
+
+/// Returns the plan by which a net generates: `plan` for the problem of a batch of new tokens, with
+/// all tokens of a sequence on each rank.
+inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
+  plan.input = problem.spec(0).x;
+  plan.micro_batches = plan.interleaved = 1;
+  plan.recomputed = 0;
+  plan.problem_hash = search::hash(problem);
+  for (auto& c : plan.choices)
+    for (int a = 0; a < c.x.axes(); ++a) {
+      if (!c.x[a].is_split_of(1) && !c.y[a].is_split_of(1)) continue;
+      for (auto* p : {&c.x, &c.y, &c.dy, &c.dx}) p->axis[a] = broadcast();
+      for (auto& p : c.parameters) p.use.axis[a] = p.grad.axis[a] = broadcast();
+      for (auto& s : c.statistics) s.from.axis[a] = s.to.axis[a] = broadcast();
+    }
+  return plan;
+}
+
+}  // namespace detail
+
+/// Generates tokens with a net of type Net that was placed as a Model. Both must outlive it.
+template <class Net, class Model>
+class generator {
+  using T = typename Model::value_type;
+  using processor = typename Model::mesh_type::processor_type;
+  static_assert(processor::is_host,
+                "nn::generator: generation with a cache runs on the host only. Place the net on an "
+                "ashlar::mesh.");
+  static_assert(takes_tokens<Net>() && input_rank<Net>() == 2 && output_rank<Net, 2>() == 3,
+                "nn::generator: a net that generates maps ids [batch, seq] to logits [batch, seq, "
+                "vocabulary], such as nn::gpt and nn::llama.");
+
+ public:
+  /// Makes the caches, which are empty. Every rank calls it. Throws ashlar::error if the net is not
+  /// that of the model, if it cannot generate, or if it has no positions for so many tokens.
+  /// Communicates nothing.
+  generator(Net const& net, Model& model, generator_options const& o)
+      : net_(net), model_(&model), options_(o) {
+    check();
+    passes_.push_back(make_pass(1));
+    auto const& one = *passes_.front();
+    cache_.places = o.most_tokens;
+    for (int i = 0; i < one.problem.size(); ++i) {
+      auto const& spec = one.problem.spec(i);
+      cache_.shards.push_back(nullptr);
+      if (spec.cached_values == 0 || one.problem[i].kind != search::element_kind::layer) continue;
+      shape extents = spec.x;
+      extents[1] = o.most_tokens;
+      extents[extents.rank() - 1] = spec.cached_values;
+      kept_.emplace_back(model.mesh(), extents, one.plan[i].x, element_type_of<T>);
+      cache_.shards.back() = kept_.back().data();
+    }
+  }
+  generator(generator const&) = delete;
+  generator& operator=(generator const&) = delete;
+
+  /// Returns how many tokens each sequence has so far.
+  std::int64_t tokens() const { return cache_.tokens; }
+  /// Returns the bytes of this rank's shards of all caches.
+  std::int64_t cache_bytes() const {
+    std::int64_t elements = 0;
+    for (auto const& t : kept_) elements += t.local_elements();
+    return elements * static_cast<std::int64_t>(sizeof(T));
+  }
+  /// Forgets all tokens. The next ones begin new sequences.
+  void clear() { cache_.tokens = 0; }
+
+  /// Takes the next tokens of all sequences, ids [sequences, n], and returns the logits behind the
+  /// last of them, [sequences, vocabulary]. Every rank passes the same ids and gets all logits. Throws
+  /// ashlar::error if an id is outside the vocabulary, if the ids are not those of all sequences, or if
+  /// there are too many tokens. Communicates: a forward pass, and a redistribution of the result.
+  std::vector<T> next(std::span<std::int32_t const> ids) {
+    auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
+    if (n < 1 || n * options_.sequences != static_cast<std::int64_t>(ids.size()))
+      refuse(std::to_string(ids.size()) + " ids are not the next tokens of " +
+             std::to_string(options_.sequences) + " sequences. Pass as many for each.");
+    if (cache_.tokens + n > options_.most_tokens)
+      refuse(std::to_string(cache_.tokens) + " and " + std::to_string(n) +
+             " tokens are more than most_tokens, which is " + std::to_string(options_.most_tokens) +
+             ". Set a higher one, or call clear().");
+    if constexpr (requires { first_layer(net_).check(ids); }) first_layer(net_).check(ids);
+    model_->renew_if_due();
+    auto& with = pass_of(n);
+    auto const y = with.walker->forward(with.problem.size() - 1, input_of(ids, n));
+    cache_.tokens += n;
+    return to_full<T>(last_tokens(y, n));
+  }
+
+  /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
+  /// returned as ids [sequences, count]. Rank 0 chooses them, so all ranks have the same. Errors are
+  /// those of next() and of `how`. Communicates: what next() does for the prompt and for each
+  /// token except the last, and a broadcast of each token.
+  std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
+                                     sampling const& how = {}) {
+    nn::check(how);
+    auto const sequences = static_cast<std::size_t>(options_.sequences);
+    std::vector<std::int32_t> made(sequences *
+                                   static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+    std::vector<std::int32_t> last(prompt.begin(), prompt.end());
+    for (std::size_t k = 0; k < made.size() / sequences; ++k) {
+      auto const logits = next(last);
+      auto const words = logits.size() / sequences;
+      last.resize(sequences);
+      for (std::size_t s = 0; s < sequences; ++s)
+        last[s] = choose_token(std::span<T const>(logits).subspan(s * words, words), how,
+                               cache_.tokens * options_.sequences + static_cast<std::int64_t>(s));
+      model_->mesh().broadcast(std::span(last), 0);
+      for (std::size_t s = 0; s < sequences; ++s) made[s * made.size() / sequences + k] = last[s];
+    }
+    return made;
+  }
+
+ private:
+  /// The net, placed for batches of n new tokens per sequence.
+  struct pass {
+    std::int64_t n;
+    search::problem problem;
+    search::plan plan;
+    std::vector<std::unique_ptr<element_node<processor>>> nodes;
+    step::program program;
+    std::unique_ptr<executor<processor>> walker;
+  };
+
+  [[noreturn]] static void refuse(std::string const& why) { throw error("nn::generator", why); }
+
+  void check() const {
+    if (options_.sequences < 1 || options_.most_tokens < 1)
+      refuse("it needs 1 sequence and 1 token or more, not " + std::to_string(options_.sequences) +
+             " sequences of most_tokens = " + std::to_string(options_.most_tokens) + ".");
+    if (model_->pipeline() != nullptr)
+      refuse("a net in pipeline stages cannot generate with a cache. Place it by a plan without "
+             "stages, or call model.predict.");
+    auto const planned = described(model_->input_extents());
+    if (search::hash(planned) != search::hash(model_->problem()))
+      refuse("the net is not the one that was placed. Pass the net of nn::place.");
+    for (int i = 0; i + 1 < planned.size(); ++i)
+      if (auto const& spec = planned.spec(i);
+          spec.cached_values == 0 && !detail::is_tokenwise(spec))
+        refuse("element " + std::to_string(i) + " (" + spec.name.text +
+               ") computes a token from others of the batch and keeps nothing for later ones. "
+               "Layers of a net that generates compute each token by itself, or are attention with "
+               "a causal mask.");
+    auto const other = described({options_.sequences, options_.most_tokens + 1});
+    auto const positions = model_->input_extents()[1];
+    for (int i = 0; i < planned.size(); ++i)
+      for (int k = 0; k < planned.spec(i).parameters.size(); ++k)
+        if (options_.most_tokens > positions &&
+            !(planned.spec(i).parameters[k].extents == other.spec(i).parameters[k].extents))
+          refuse("the net was placed with positions for " + std::to_string(positions) +
+                 " tokens, fewer than most_tokens, which is " +
+                 std::to_string(options_.most_tokens) + ".");
+  }
+
+  search::problem described(shape const& input) const {
+    return any_length(describe<T>(net_, input, model_->micro_batches()));
+  }
+
+  std::unique_ptr<pass> make_pass(std::int64_t n) const {
+    auto made = std::make_unique<pass>();
+    made->n = n;
+    auto& problem = made->problem;
+    problem = any_length(describe<T>(net_, shape{options_.sequences, n}, 1));
+    // The parameters are those of the model, which may have more positions than there are tokens.
+    for (int i = 0; i < problem.size(); ++i) {
+      auto spec = problem.spec(i);
+      auto const& own = model_->problem().spec(i).parameters;
+      for (int k = 0; k < own.size(); ++k) spec.parameters[k].extents = own[k].extents;
+      if (!(spec == problem.spec(i))) problem.replace(i, spec);
+    }
+    made->plan = detail::generation_plan(model_->plan(), problem);
+    detail::check_plan(made->plan, problem);
+    auto built = detail::builder_for<Net>(model_->mesh(), model_->seed());
+    built.before = &model_->elements();
+    nn::place_part<T, 2>(with_loss(net_), built, made->plan.input,
+                         run_time_cursor<processor>{&made->plan, 0});
+    made->nodes = std::move(built.nodes);
+    made->program = step::build(problem, made->plan, model_->mesh().machine());
+    made->walker.reset(
+        new executor<processor>(model_->mesh(), made->nodes, made->program, element_type_of<T>));
+    return made;
+  }
+
+  /// Returns the net for n new tokens. Keeps that for one token, and the last one for more.
+  pass& pass_of(std::int64_t n) {
+    if (n == 1) return *passes_.front();
+    if (passes_.size() == 1) passes_.push_back(make_pass(n));
+    if (passes_.back()->n != n) passes_.back() = make_pass(n);
+    return *passes_.back();
+  }
+
+  step_input<processor> input_of(std::span<std::int32_t const> ids, std::int64_t n) const {
+    step_input<processor> made;
+    made.data = [this, ids, n](int) {
+      tensor<std::int32_t, 2> whole(model_->mesh(), {options_.sequences, n},
+                                    placement::all_broadcast(model_->mesh().axes()));
+      std::copy(ids.begin(), ids.end(), whole.data());
+      return any_tensor(whole);
+    };
+    made.pass = [this](int) {
+      nn::pass p;
+      p.training = false;
+      p.seed = model_->seed();
+      p.mixtures = &model_->mixtures();
+      p.cache = &cache_;
+      return p;
+    };
+    return made;
+  }
+
+  /// Returns the last of n tokens of y [sequences, n, vocabulary]. No axis splits the tokens.
+  any_tensor<processor> last_tokens(any_tensor<processor> const& y, std::int64_t n) const {
+    if (n == 1) return y;
+    auto extents = y.extents();
+    extents[1] = 1;
+    any_tensor<processor> made(y.mesh(), extents, y.placement(), y.type());
+    T const* const from = y.template data_as<T>();
+    T* const to = made.template data_as<T>();
+    std::int64_t const sequences = made.local_box()[0].size, words = made.local_box()[2].size;
+    for (std::int64_t s = 0; s < sequences; ++s)
+      std::copy_n(from + (s * n + n - 1) * words, words, to + s * words);
+    return made;
+  }
+
+  Net net_;
+  Model* model_;
+  generator_options options_;
+  std::vector<any_tensor<processor>> kept_;  // the caches of all layers that have one
+  token_cache cache_;
+  std::vector<std::unique_ptr<pass>> passes_;
+};
+
+}  // namespace ashlar::nn

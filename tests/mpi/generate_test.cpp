@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4
+
+// Generation with a cache equals prediction without one: the same logits behind every token, and
+// the same tokens. The numbers of heads and sequences are not divisible by all numbers of ranks, so
+// shards are uneven, and some are empty.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+#include <support/staged_nets.hpp>
+
+#include <ashlar/nn/bert.hpp>
+#include <ashlar/nn/generator.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/llama.hpp>
+#include <ashlar/nn/moe.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+constexpr int words = 11, places = 7;
+
+/// Returns the bytes of this rank's shards of the caches: two vectors a token and key head, where the
+/// attention's x has this sequence and this head.
+std::int64_t expected_bytes(search::problem const& net, search::plan const& plan, int sequences,
+                            int head_dim) {
+  naive_mesh const ranks(plan.mesh);
+  std::int64_t bytes = 0;
+  for (int i = 0; i < net.size(); ++i) {
+    std::string const name = net.spec(i).name.text;
+    if (name != "attention" && name != "grouped_attention") continue;
+    auto const mine = held({sequences, places, static_cast<int>(net.spec(i).x[2]), 2 * head_dim},
+                           plan[i].x, ranks,
+                           ranks.all_coordinates()[static_cast<std::size_t>(world_rank())]);
+    std::size_t elements = 8;
+    for (auto const& list : mine) elements *= list.size();
+    bytes += static_cast<std::int64_t>(elements);
+  }
+  return bytes;
+}
+
+/// Compares generation with prediction under one plan, and the chosen tokens with those that are
+/// chosen from predictions. Returns what is wrong.
+template <class Net>
+std::string compare(Net const& net, ashlar::mesh const& m, search::problem const& problem,
+                    search::plan const& plan, int head_dim) {
+  constexpr int sequences = 3;
+  auto model = nn::place<double>(net, m, plan, 2);
+  nn::generator g(net, model, {.sequences = sequences, .most_tokens = places});
+  auto changed = values_of(model);  // the generator must see parameters that change
+  disturb(changed, 5);
+  set_values(model, changed);
+  auto const ids =
+      random_batch<std::int32_t>(nn::token_batch{sequences, places}, words, words, 8).inputs;
+  auto const predicted = model.predict(ids);
+  auto const behind = [&](std::vector<double> const& all, int s, int t) {
+    return std::span(all).subspan(static_cast<std::size_t>((s * places + t) * words), words);
+  };
+  std::string wrong;
+  if (g.cache_bytes() != expected_bytes(problem, plan, sequences, head_dim))
+    wrong += "the cache has " + std::to_string(g.cache_bytes()) + " bytes\n";
+  for (int first = 0, n = 3; first < places; first += n, n = first < 5 ? 1 : 2) {
+    std::vector<std::int32_t> taken;
+    std::vector<double> expected;
+    for (int s = 0; s < sequences; ++s) {
+      taken.insert(taken.end(), ids.begin() + s * places + first,
+                   ids.begin() + s * places + first + n);
+      auto const row = behind(predicted, s, first + n - 1);
+      expected.insert(expected.end(), row.begin(), row.end());
+    }
+    double const apart = difference({g.next(taken)}, {expected});
+    if (!(apart < 1e-12))
+      wrong += "tokens " + std::to_string(first) + " to " + std::to_string(first + n - 1) + ": " +
+               std::to_string(apart) + " apart\n";
+  }
+  for (nn::sampling const how : {nn::sampling{}, nn::sampling{1.5, 4, 7}}) {
+    g.clear();
+    auto whole = ids;
+    for (int t = 2; t + 1 < places; ++t) {
+      auto const logits = model.predict(whole);
+      for (int s = 0; s < sequences; ++s)
+        whole[static_cast<std::size_t>(s * places + t + 1)] = nn::choose_token(
+            behind(logits, s, t), how, (t + 1) * sequences + s);
+    }
+    std::vector<std::int32_t> prompt, expected;
+    for (int s = 0; s < sequences; ++s) {
+      auto const at = whole.begin() + s * places;
+      prompt.insert(prompt.end(), at, at + 3);
+      expected.insert(expected.end(), at + 3, at + places);
+    }
+    if (g.generate(prompt, places - 3, how) != expected) wrong += "other tokens\n";
+    if (g.tokens() != places - 1) wrong += "tokens that were not computed count\n";
+  }
+  return wrong.empty() ? "" : wrong + describe(problem, plan);
+}
+
+template <class Net>
+void check_generation(Net const& net, int head_dim) {
+  // The model is planned for 4 sequences and has positions for `places` tokens.
+  auto const problem = any_length(nn::describe<double>(net, nn::token_batch{4, places}));
+  for (auto const& m : all_meshes()) {
+    auto const& t = m.topology();
+    if (t.axes() > 2) continue;  // on three axes, a search takes seconds
+    std::vector<search::plan> plans{
+        search::optimal(problem, t, m.machine()), search::data_parallel(problem, t, m.machine()),
+        search::tensor_parallel(problem, t, m.machine()), search::zero_3(problem, t, m.machine())};
+    plan_source const source(problem, m);
+    std::mt19937 random(5);
+    for (int i = 0; i < 4; ++i) plans.push_back(source.random(random));
+    for (auto const& plan : plans) {
+      auto const wrong = compare(net, m, problem, plan, head_dim);
+      CHECK_MESSAGE(wrong == "", wrong);
+    }
+  }
+}
+
+constexpr nn::llama_options small_llama{.layers = 2,
+                                        .features = 12,
+                                        .heads = 6,
+                                        .kv_heads = 3,
+                                        .hidden = 5,
+                                        .vocabulary = words,
+                                        .rotary_base = 50};
+
+/// Returns the message with which a generator of the net refuses, or an empty text.
+template <class Net>
+std::string refusal(Net const& net, nn::generator_options const& o = {1, 4}) {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<float>(net, m,
+                                search::data_parallel(nn::describe(net, nn::token_batch{4, places}),
+                                                      m.topology(), m.machine()));
+  return message_of([&] { nn::generator(net, model, o); });
+}
+
+}  // namespace
+
+TEST_CASE("a GPT generates with a cache what it predicts without one") {
+  check_generation(nn::gpt({2, 12, 3, words}), 4);
+}
+
+TEST_CASE("a Llama generates with a cache what it predicts without one") {
+  check_generation(nn::llama(small_llama), 2);
+  check_generation(nn::tied_llama(small_llama), 2);
+}
+
+TEST_CASE("what cannot generate is refused") {
+  auto const gpt = nn::gpt({1, 12, 3, words});
+  CHECK(has(refusal(nn::bert({1, 12, 3, words})),
+            "(attention) computes a token from others of the batch and keeps nothing for later "
+            "ones. Layers of a net that generates compute each token by itself"));
+  CHECK(has(refusal(nn::moe_gpt({2, 12, 3, words}, {.experts = 2, .chosen = 1})),
+            "(dispatch) computes a token from others"));
+  CHECK(has(refusal(gpt, {1, places + 1}),
+            "placed with positions for 7 tokens, fewer than most_tokens, which is 8."));
+  CHECK(refusal(nn::llama(small_llama), {1, places + 1}) == "nothing was thrown");
+  CHECK(has(refusal(gpt, {0, 4}), "it needs 1 sequence and 1 token or more"));
+
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = any_length(nn::describe(gpt, nn::token_batch{4, places, 2}));
+  auto model = nn::place<float>(gpt, m, search::data_parallel(problem, m.topology(), m.machine()));
+  CHECK(has(message_of([&] {
+              nn::generator(nn::gpt({1, 24, 3, words}), model, {1, 4});
+            }),
+            "the net is not the one that was placed."));
+  nn::generator g(gpt, model, {.sequences = 2, .most_tokens = 4});
+  auto const next = [&](std::vector<std::int32_t> const& ids) {
+    return message_of([&] { g.next(ids); });
+  };
+  CHECK(has(next({1, 2, 3}), "3 ids are not the next tokens of 2 sequences."));
+  CHECK(has(next({}), "0 ids are not the next tokens of 2 sequences."));
+  CHECK(has(next({1, words}), "token 11 is outside the vocabulary of 11."));
+  CHECK(next({1, 2, 3, 4, 5, 6}) == "nothing was thrown");
+  CHECK(has(next({1, 2, 3, 4}), "3 and 2 tokens are more than most_tokens, which is 4."));
+  CHECK(next({1, 2}) == "nothing was thrown");
+  g.clear();
+  std::vector<std::int32_t> const prompt{1, 2};
+  CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = -1}); }),
+            "It must be positive, or 0 for the most probable token."));
+  CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = 1, .top_k = -1}); }),
+            "It must be a number of tokens, or 0 for all of them."));
+  CHECK(g.generate(prompt, 0).empty());
+  CHECK(g.tokens() == 0);
+
+  if (world_size() == 1) return;
+  ashlar::mesh const staged(MPI_COMM_WORLD, {{"stage", world_size()}, {"gpu", 1}});
+  auto const chosen = search::data_parallel(problem, {{"stage", 1}, {"gpu", 1}}, staged.machine());
+  auto const limits = even_limits(problem, world_size());
+  auto plan = search::price_pipeline(
+      problem, chosen, limits, std::vector<int>(limits.size() - 1, 0), 0, 2, staged.machine());
+  auto in_stages = nn::place<float>(gpt, staged, plan);
+  CHECK(has(message_of([&] {
+              nn::generator(gpt, in_stages, {1, 4});
+            }),
+            "a net in pipeline stages cannot generate with a cache."));
+}
+
+}  // namespace ashlar_test
