@@ -87,9 +87,9 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
 
 namespace detail {
 
-/// Returns the most elements that the results between the runs of a reduction have at one time. A sum
-/// or a maximum reduces neighbouring dims together, one run of them after another from the last dim
-/// on (tensor/formula_kernels.hpp). Each run but the last one has a result of its own, which is
+/// Returns the most elements that the results between the runs of a reduction have at one time. A
+/// sum or a maximum reduces neighbouring dims together, one run of them after another from the last
+/// dim on (tensor/formula_kernels.hpp). Each run but the last one has a result of its own, which is
 /// there until that of the next run is complete.
 constexpr double between_runs(graph const& g, node const& n) {
   if (n.what != operation::sum && n.what != operation::largest) return 0;
