@@ -130,6 +130,30 @@ TEST_CASE("what is whole where x is split counts as whole") {
   }
 }
 
+TEST_CASE("a reduction over dims that are no neighbours counts the results between them") {
+  // Sums and maxima over dims 0 and 2 have a result of half of x's elements between them.
+  nn::feature_batch const batch{256, 64};
+  auto const check = [&](auto const& reduced) {
+    auto const net = nn::chain(reduced, nn::linear(64, 4));
+    auto const problem = any_length(nn::describe<double>(net, batch, 0));
+    auto const data = random_batch<double>(batch, 0, 4, 1);
+    ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+    auto const plan = plan_source(problem, m).whole();
+    auto const peak = peak_of_step(net, m, plan, data);
+    CAPTURE(plan.memory);
+    CHECK(double(peak) <= 1.02 * double(plan.memory));
+    CHECK(double(peak) >= 0.85 * double(plan.memory));
+  };
+  check(nn::formula("sum", [](auto x) {
+    auto const parts = split_dim(x, 1, {32, 2});
+    return flatten<1, 2>(parts - sum(parts, 0, 2));
+  }));
+  check(nn::formula("max", [](auto x) {
+    auto const parts = split_dim(x, 1, {32, 2});
+    return flatten<1, 2>(parts - max(parts, 0, 2));
+  }));
+}
+
 TEST_CASE("a formula is the first layer, and its weights' gradients are computed without dx") {
   // The gradients of the weights of mlp read other weights, so its backward pass is one computation.
   // That of rms_norm shares results between both gradients. The product's has two halves.

@@ -103,7 +103,7 @@ constexpr mesh_part part_within(topology const& whole, mesh_part const& of,
 inline std::string to_string(mesh_part const& part) {
   auto text = to_string(part.axes);
   for (std::size_t i = 0; i < part.ranks.size(); ++i)
-    text += (i == 0 ? ":" : ",") + std::to_string(part.ranks[i]);
+    text.append(i == 0 ? ":" : ",").append(std::to_string(part.ranks[i]));
   return text;
 }
 

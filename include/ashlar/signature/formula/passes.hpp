@@ -17,6 +17,8 @@
 //
 // All counts are for the whole formula, before it is distributed.
 
+#include <algorithm>
+
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
 #include <ashlar/signature/formula/row_groups.hpp>
@@ -83,6 +85,31 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
   return kept;
 }
 
+namespace detail {
+
+/// Returns the most elements that the results between the runs of a reduction have at one time. A
+/// sum or a maximum reduces neighbouring dims together, one run of them after another from the last
+/// dim on (tensor/formula_kernels.hpp). Each run but the last one has a result of its own, which is
+/// there until that of the next run is complete.
+constexpr double between_runs(graph const& g, node const& n) {
+  if (n.what != operation::sum && n.what != operation::largest) return 0;
+  shape const& x = g[n.a].extents;
+  auto const is_reduced = [&](int d) { return !n.out.has(n.in_a.text[d]); };
+  double left = static_cast<double>(x.elements()), previous = 0, most = 0;
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    if (!is_reduced(d)) continue;
+    for (; d >= 0 && is_reduced(d); --d) left /= static_cast<double>(x[d]);
+    bool is_last = true;
+    for (int e = 0; e < d; ++e) is_last = is_last && !is_reduced(e);
+    if (is_last) break;
+    most = std::max(most, previous + left);
+    previous = left;
+  }
+  return most;
+}
+
+}  // namespace detail
+
 /// Returns the largest number of elements that the temporaries of a pass have at one time, while
 /// tensor/evaluate.hpp computes the pass. `placed` are the nodes that are computed into memory of
 /// the caller, and `added` the nodes that are added to sums. Only nodes i with counts(i) are
@@ -147,6 +174,7 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
       if (order.a.copied) copies += size(multiplied.a);
       if (order.b.copied) copies += size(multiplied.b);
       if (order.c.copied) copies += size(i);
+      if (counts(i)) copies += detail::between_runs(g, n);
       if (held + copies > most) most = held + copies;
     }
     for (; first < end; ++first) {
