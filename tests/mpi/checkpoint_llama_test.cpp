@@ -166,10 +166,12 @@ class plain_llama {
 TEST_CASE("published weights of Llama on every mesh and plan") {
   auto const weights = small_llama();
   shared_folder const f;
-  auto const file = f.path() / "model.safetensors", headless = f.path() / "headless.safetensors";
+  auto const file = f.path() / "model.safetensors", headless = f.path() / "headless.safetensors",
+             nested = f.path() / "nested.safetensors";
   if (world_rank() == 0) {
     weights.write(file, "");
     weights.write(headless, "", "lm_head.weight");
+    weights.write(nested, "language_model.");
   }
   MPI_Barrier(MPI_COMM_WORLD);
 
@@ -199,6 +201,9 @@ TEST_CASE("published weights of Llama on every mesh and plan") {
       CHECK(difference({model.predict(ids)}, {expected}) < 1e-12);
       checkpoint::load_parameters({headless}, model, checkpoint::llama_views(), converts);
       CHECK(difference({model.predict(ids)}, {expected_tied}) < 1e-12);
+      checkpoint::load_parameters({nested}, model, checkpoint::llama_views("language_model.model."),
+                                  converts);
+      CHECK(difference({model.predict(ids)}, {expected}) < 1e-12);
     }
     auto shared = nn::place<double>(
         tied, m, ashlar::search::optimal(nn::describe<double>(tied, batch), t, m.machine()));

@@ -40,9 +40,13 @@
 namespace ashlar::checkpoint {
 
 /// Returns a function that maps an array to its views in the files. Each name in the files, except
-/// lm_head.weight, begins with `prefix`.
+/// that of lm_head.weight, begins with `prefix`. lm_head.weight is beside the last part of the
+/// prefix: with the prefix "language_model.model." it is language_model.lm_head.weight.
 inline auto llama_views(std::string prefix = "model.") {
-  return [prefix = std::move(prefix)](stored_array const& a) -> std::vector<source_view> {
+  auto const dot = prefix.size() < 2 ? std::string::npos : prefix.rfind('.', prefix.size() - 2);
+  auto head_name = (dot == std::string::npos ? "" : prefix.substr(0, dot + 1)) + "lm_head.weight";
+  return [prefix = std::move(prefix),
+          head_name = std::move(head_name)](stored_array const& a) -> std::vector<source_view> {
     auto const refuse = [&] {
       throw error("checkpoint::llama_views", "\"" + a.name + "\" is no parameter of nn::llama.");
     };
@@ -56,7 +60,7 @@ inline auto llama_views(std::string prefix = "model.") {
     if (a.name == "0.table") return whole("embed_tokens");
     if (a.name == "2.gain") return whole("norm");
     if (a.name == "3.weight" && a.extents.rank() == 2) {
-      auto head = transposed_view("lm_head.weight", a.extents);
+      auto head = transposed_view(head_name, a.extents);
       head.otherwise = prefix + "embed_tokens.weight";
       return {head};
     }
