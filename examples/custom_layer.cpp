@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Shows a user-defined layer in a few lines: y = gain * x, with a learned gain per feature. The layer
-// is written as its formula. From the operators of the formula follow its gradient and all
+// Shows a user-defined layer in a few lines: y = gain * x, with a learned gain per feature. The
+// layer is written as its formula. From the operators of the formula follow its gradient and all
 // placements in which its tensors may lie. docs/04_a_layer.md writes the same layer by hand.
 //
 //   mpirun -n 4 custom_layer

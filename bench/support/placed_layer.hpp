@@ -3,7 +3,8 @@
 
 #pragma once
 
-// One layer outside of a net, whose passes are called as the executor of a training step calls them.
+// One layer outside of a net, whose passes are called as the executor of a training step calls
+// them.
 
 #include <cstdint>
 

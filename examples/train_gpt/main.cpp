@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a byte-level GPT or Llama on a text. It runs on a mesh of MPI ranks or of GPUs, with the placements
-// that the search finds.
+// Trains a byte-level GPT or Llama on a text. It runs on a mesh of MPI ranks or of GPUs, with the
+// placements that the search finds.
 //
 //   mpirun -n 4 train_gpt --mesh node=2,gpu=2 --layout auto --steps 200 --sample 300
 //   mpirun -n 8 train_gpt --device cuda --precision bf16 --model gpt2 --batch 64

@@ -61,8 +61,8 @@ inline int kv_heads_of(options const& o) {
   return o.heads % 2 == 0 ? o.heads / 2 : o.heads;
 }
 
-/// Returns a Llama, for --model llama-small. As in Llama, swiglu has 8/3 as many features as a token,
-/// rounded up, here to a multiple of 32.
+/// Returns a Llama, for --model llama-small. As in Llama, swiglu has 8/3 as many features as a
+/// token, rounded up, here to a multiple of 32.
 inline auto llama(options const& o) {
   std::int64_t const d = o.d_model;
   return ashlar::nn::llama({.layers = o.layers,

@@ -153,7 +153,8 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
     INFO("program ", i, ": ", text_of(program));
-    // Two elements may be so near that the maximum of a row jumps between points that are far apart.
+    // Two elements may be so near that the maximum of a row jumps between points that are far
+    // apart.
     bool equal = false;
     for (double const h : {1e-3, 1e-4, 1e-5}) {
       if (equal) break;

@@ -104,8 +104,8 @@ TEST_CASE("what is kept and the temporaries of passes need the memory that a pla
 }
 
 TEST_CASE("what is whole where x is split counts as whole") {
-  // Each gated layer keeps a product that is whole on every rank if the features of x are split. The
-  // extents fill the blocks of the pool nearly, and most of the memory is what is kept.
+  // Each gated layer keeps a product that is whole on every rank if the features of x are split.
+  // The extents fill the blocks of the pool nearly, and most of the memory is what is kept.
   auto const net = nn::chain(nn::linear(24, 64), gated(64, 64), gated(64, 64), gated(64, 64),
                              gated(64, 64), low_rank(64, 2), nn::linear(64, 20));
   nn::feature_batch const batch{384, 24};
@@ -155,8 +155,9 @@ TEST_CASE("a reduction over dims that are no neighbours counts the results betwe
 }
 
 TEST_CASE("a formula is the first layer, and its weights' gradients are computed without dx") {
-  // The gradients of the weights of mlp read other weights, so its backward pass is one computation.
-  // That of rms_norm shares results between both gradients. The product's has two halves.
+  // The gradients of the weights of mlp read other weights, so its backward pass is one
+  // computation. That of rms_norm shares results between both gradients. The product's has two
+  // halves.
   auto const checked = [](auto const& formula, search::backward_form form) {
     auto const net = nn::chain(formula, nn::linear(4, 5));
     CHECK(formula.spec({3, 4}).backward == form);

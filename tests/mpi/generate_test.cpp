@@ -29,8 +29,8 @@ namespace nn = ashlar::nn;
 
 constexpr int words = 11, places = 7;
 
-/// Returns the bytes of this rank's shards of the caches: two vectors a token and key head, where the
-/// attention's x has this sequence and this head.
+/// Returns the bytes of this rank's shards of the caches: two vectors a token and key head, where
+/// the attention's x has this sequence and this head.
 std::int64_t expected_bytes(search::problem const& net, search::plan const& plan, int sequences,
                             int head_dim) {
   naive_mesh const ranks(plan.mesh);

@@ -73,7 +73,8 @@ constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
   return plan;
 }
 
-/// Returns the plan, changed to divide the updates of all replicated parameters along the last axis.
+/// Returns the plan, changed to divide the updates of all replicated parameters along the last
+/// axis.
 template <int N>
 constexpr search::basic_plan<N> updating_apart(search::basic_plan<N> plan) {
   auto const axes = plan.mesh.axes();

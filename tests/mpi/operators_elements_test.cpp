@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests comparisons, max and min of two tensors, where, cast, mean, argmax and cumulative sums on all
-// placements. What the meaning of the placements allows must have the values of a dense computation
-// in double; what it does not must be refused with the operator's name. Nothing communicates.
+// Tests comparisons, max and min of two tensors, where, cast, mean, argmax and cumulative sums on
+// all placements. What the meaning of the placements allows must have the values of a dense
+// computation in double; what it does not must be refused with the operator's name. Nothing
+// communicates.
 
 #include <limits>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests einsum, rows of tables and parts along a dim on all placements against dense computations in
-// double. What the meaning of the placements allows must have the right values, and what it does not
-// must be refused with the operator's name. Nothing communicates.
+// Tests einsum, rows of tables and parts along a dim on all placements against dense computations
+// in double. What the meaning of the placements allows must have the right values, and what it does
+// not must be refused with the operator's name. Nothing communicates.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

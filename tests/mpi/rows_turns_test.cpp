@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests mixtures of experts whose micro-batches take turns, while rows of tokens move in the background
-// (tensor/routed_steps.hpp). Losses, the losses of routers, gradient norms, routes and parameters must
-// be bitwise those of micro-batches that run one after another and whose moves all block, for routes
-// that the router chooses and for loads that are hard for some rank. The bytes of a step must be those
-// that follow from the routes.
+// Tests mixtures of experts whose micro-batches take turns, while rows of tokens move in the
+// background (tensor/routed_steps.hpp). Losses, the losses of routers, gradient norms, routes and
+// parameters must be bitwise those of micro-batches that run one after another and whose moves all
+// block, for routes that the router chooses and for loads that are hard for some rank. The bytes of
+// a step must be those that follow from the routes.
 
 #include <algorithm>
 #include <span>

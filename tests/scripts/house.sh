@@ -5,7 +5,7 @@
 #
 # Checks the form of source files. Each header, including CUDA headers (.cuh), has at most 400
 # lines, two SPDX lines and #pragma once. Each .cu has the SPDX lines. All C++ and CUDA files are
-# formatted with .clang-format.
+# formatted with .clang-format. Their comments have at most 100 columns, except tables.
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -34,6 +34,14 @@ while IFS= read -r -d '' file; do
   lines=$(wc -l <"$file")
   [ "$lines" -le 400 ] || complain "$file" "$lines lines; split at 400"
 done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
+
+while IFS=: read -r file line _; do
+  complain "$file" "line $line: a comment of more than 100 columns"
+done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \) |
+  xargs -0 grep -nE '^ *//.{99}' /dev/null | grep -vE '// expect: |   .*   ' | awk -F: '{
+    text = substr($0, length($1) + length($2) + 3)
+    if (length(text) > 100) print $1 ":" $2 ":"
+  }')
 
 # Other versions of clang-format format differently, so only version 16 is used.
 formatter=

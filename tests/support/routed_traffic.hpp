@@ -33,8 +33,8 @@ inline std::int64_t rows_times_features(ashlar::shape const& extents, ashlar::ro
   return elements;
 }
 
-/// Returns the collectives of a plan with the bytes that this rank receives for these routes, counted
-/// from the boxes before and after each step.
+/// Returns the collectives of a plan with the bytes that this rank receives for these routes,
+/// counted from the boxes before and after each step.
 inline exchanges counted(ashlar::mesh const& m, ashlar::redistribution_plan const& plan,
                          ashlar::routing const& routes) {
   exchanges all;

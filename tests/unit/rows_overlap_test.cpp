@@ -3,7 +3,8 @@
 
 // Tests programs in which rows of experts move in the background. With two micro-batches that take
 // turns, the timeline is that of HiDup's closed form. A program whose lines of such a move are in a
-// wrong order is refused. No plan is faster than the bound of the search for the least overlapped time.
+// wrong order is refused. No plan is faster than the bound of the search for the least overlapped
+// time.
 
 #include <algorithm>
 #include <random>
@@ -90,7 +91,8 @@ TEST_CASE("with rows in the background, two micro-batches take the seconds of Hi
       auto const& next = early.actions[end];
       behind += next.kind != action_kind::end_move || next.move != a.move;
     }
-    // Four moves of rows a mixture and micro-batch, each of which begins as soon as its source is made.
+    // Four moves of rows a mixture and micro-batch, each of which begins as soon as its source is
+    // made.
     CHECK(rows == 16);
     CHECK(behind >= 8);
     double const seconds = search::duplex_seconds(stages_of(serial));

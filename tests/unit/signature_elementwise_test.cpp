@@ -95,8 +95,9 @@ operation sum_keeping(std::string_view from, std::string_view to) {
 
 double second(double, double y) { return y; }
 
-/// Checks the table of x repeated to the extents of `out` against all rows that hold. The kernel has
-/// a second operand of which only the extents matter. Its placement says how the result is split.
+/// Checks the table of x repeated to the extents of `out` against all rows that hold. The kernel
+/// has a second operand of which only the extents matter. Its placement says how the result is
+/// split.
 void check_repeats(std::string_view x, std::string_view out) {
   row_set claimed;
   for (auto const& row : ashlar::repeat_signatures(x, out))

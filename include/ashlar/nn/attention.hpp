@@ -27,8 +27,8 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// Runs the forward pass of an attention on the next tokens of sequences, whose tokens before are in
-/// the pass's cache, and adds the new ones to the cache. On the host only: nn::generator refuses
+/// Runs the forward pass of an attention on the next tokens of sequences, whose tokens before are
+/// in the pass's cache, and adds the new ones to the cache. On the host only: nn::generator refuses
 /// other meshes while it is compiled.
 template <class Call, class Y, class Sums>
 void forward_cached([[maybe_unused]] Call const& c,
@@ -76,8 +76,8 @@ class attention_core {
     if (r == 4 && mask_ == attention_mask::causal) s.cached_values = 2 * s.y[3];
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], tokens, heads, s.y[r - 1], mask_ == attention_mask::causal}));
-    // The GEMM is one seq x seq x head_dim product per sequence and head. The bit masks m and n name
-    // the dims of seq.
+    // The GEMM is one seq x seq x head_dim product per sequence and head. The bit masks m and n
+    // name the dims of seq.
     s.gemm.m = s.gemm.n = r == 4 ? 1u << 1 : 3u << 1;
     s.gemm.fixed_k = s.y[r - 1];
     return s;

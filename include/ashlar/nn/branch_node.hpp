@@ -21,8 +21,8 @@
 
 namespace ashlar::nn {
 
-/// The begin or the end of a residual y = x + f(x), or the begin of a skip. In the forward pass, the
-/// end computes x + f(x). In the backward pass, the begin adds the gradients of x from both
+/// The begin or the end of a residual y = x + f(x), or the begin of a skip. In the forward pass,
+/// the end computes x + f(x). In the backward pass, the begin adds the gradients of x from both
 /// branches.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {

@@ -3,23 +3,23 @@
 
 #pragma once
 
-// Generates tokens with a placed net. Attentions keep the keys and values of all tokens so far, so one
-// more token costs the pass of one token, and not of the whole sequence:
+// Generates tokens with a placed net. Attentions keep the keys and values of all tokens so far, so
+// one more token costs the pass of one token, and not of the whole sequence:
 //
 //   nn::generator g(net, model, {.sequences = 2, .most_tokens = 256});
 //   auto const logits = g.next(prompt);              // those behind the last token
 //   auto const tokens = g.generate(prompt, 20);      // or: 20 tokens for each sequence
 //
 // The net is placed a second time, for batches of the new tokens. The two have the same layers and
-// the same parameters, which exist once: a generator sees what a trainer has updated. The plan is that
-// of the model, except on axes that split the tokens of sequences: there every rank computes all new
-// tokens, as there are few (generation_plan). What layers keep is placed like their x
+// the same parameters, which exist once: a generator sees what a trainer has updated. The plan is
+// that of the model, except on axes that split the tokens of sequences: there every rank computes
+// all new tokens, as there are few (generation_plan). What layers keep is placed like their x
 // (token_cache.hpp): sequences and heads are split as in the plan.
 //
-// A net can generate if each layer computes a token without others of its sequence, or keeps of them
-// what later tokens need. A row of a layer's rules that splits dim 1, the tokens, of x and y proves the
-// first; layer_spec::cached_values says the second. So encoders and mixtures of experts are refused,
-// and pipelines in stages are not supported.
+// A net can generate if each layer computes a token without others of its sequence, or keeps of
+// them what later tokens need. A row of a layer's rules that splits dim 1, the tokens, of x and y
+// proves the first; layer_spec::cached_values says the second. So encoders and mixtures of experts
+// are refused, and pipelines in stages are not supported.
 
 #include <algorithm>
 #include <memory>
@@ -118,9 +118,10 @@ class generator {
   void clear() { cache_.tokens = 0; }
 
   /// Takes the next tokens of all sequences, ids [sequences, n], and returns the logits behind the
-  /// last of them, [sequences, vocabulary]. Every rank passes the same ids and gets all logits. Throws
-  /// ashlar::error if an id is outside the vocabulary, if the ids are not those of all sequences, or if
-  /// there are too many tokens. Communicates: a forward pass, and a redistribution of the result.
+  /// last of them, [sequences, vocabulary]. Every rank passes the same ids and gets all logits.
+  /// Throws ashlar::error if an id is outside the vocabulary, if the ids are not those of all
+  /// sequences, or if there are too many tokens. Communicates: a forward pass, and a redistribution
+  /// of the result.
   std::vector<T> next(std::span<std::int32_t const> ids) {
     auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
     if (n < 1 || n * options_.sequences != static_cast<std::int64_t>(ids.size()))
@@ -139,8 +140,8 @@ class generator {
   }
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
-  /// returned as ids [sequences, count]. Rank 0 chooses them, so all ranks have the same. Errors are
-  /// those of next() and of `how`. Communicates: what next() does for the prompt and for each
+  /// returned as ids [sequences, count]. Rank 0 chooses them, so all ranks have the same. Errors
+  /// are those of next() and of `how`. Communicates: what next() does for the prompt and for each
   /// token except the last, and a broadcast of each token.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {

@@ -10,15 +10,15 @@
 //     ->  [batch, seq, kv_heads, queries head_dim]           queries = heads / kv_heads
 //
 // The features of a key head are those of its query heads, then its key, then its value. A plan may
-// split the sequences (dim 0) or the key heads (dim 2), as attention_training_rows says. So each rank
-// has the key and value of each of its query heads, and heads can be split over at most as many ranks
-// as there are key heads. Each rank has whole sequences, so its positions are those of the whole
-// tensor, however the batch or the heads are split.
+// split the sequences (dim 0) or the key heads (dim 2), as attention_training_rows says. So each
+// rank has the key and value of each of its query heads, and heads can be split over at most as
+// many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
+// the whole tensor, however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and turned, with the source of the formula, and
-// device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and the
-// log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed again.
-// nn::attention_core is the same without groups and positions, and runs on GPUs too.
+// device/host/rotary.hpp says how pairs are laid out and turned, with the source of the formula,
+// and device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and
+// the log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed
+// again. nn::attention_core is the same without groups and positions, and runs on GPUs too.
 
 #include <ashlar/device/host/grouped_attention.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -33,8 +33,8 @@ namespace ashlar::nn {
 /// queries head_dim]. Its passes do not communicate. It runs on the host only.
 class grouped_attention_core {
  public:
-  /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and keys
-  /// without positions. Throws ashlar::error for fewer than 1 query head or a negative base.
+  /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and
+  /// keys without positions. Throws ashlar::error for fewer than 1 query head or a negative base.
   constexpr explicit grouped_attention_core(std::int64_t queries, double rotary_base = 0,
                                             attention_mask mask = attention_mask::causal)
       : queries_(queries), rotary_base_(rotary_base), mask_(mask) {

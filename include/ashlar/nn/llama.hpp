@@ -58,8 +58,8 @@ constexpr auto tied_llama(llama_options const& o) {
               rms_norm(o.features, o.epsilon), output_embedding(o.features, o.vocabulary));
 }
 
-/// Published sizes: Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023, and
-/// Grattafiori et al., "The Llama 3 Herd of Models", 2024.
+/// Published sizes: Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023,
+/// and Grattafiori et al., "The Llama 3 Herd of Models", 2024.
 namespace llama_sizes {
 inline constexpr llama_options llama2_7b{32, 4096, 32, 32, 11008, 32000};
 inline constexpr llama_options llama2_13b{40, 5120, 40, 40, 13824, 32000};

@@ -47,8 +47,8 @@ move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements
   return names;
 }
 
-/// Returns, for each of the program's actions, the name of its exchange of halos. The names of other
-/// actions are empty.
+/// Returns, for each of the program's actions, the name of its exchange of halos. The names of
+/// other actions are empty.
 template <class Processor>
 std::vector<std::string>
 halo_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,

@@ -69,8 +69,8 @@ class parameter {
     }
     clear();
   }
-  /// Makes the later use of a tied parameter: it has the value of `first`, and a gradient sum of its
-  /// own on mesh `m`.
+  /// Makes the later use of a tied parameter: it has the value of `first`, and a gradient sum of
+  /// its own on mesh `m`.
   parameter(step::label const& name, std::string const& path, int element, parameter const& first,
             basic_mesh<Processor> const& m, placement const& grad)
       : name_(name), path_(path + name.text), element_(element), decays_(first.decays_),

@@ -10,7 +10,7 @@
 //   nn::record_routes(model);                     // from now on
 //   trainer.step(batch);
 //   auto const book = nn::recorded_routes(model);
-//   nn::replay_routes(other, book);               // the same passes of `other` take the same routes
+//   nn::replay_routes(other, book);               // the passes of `other` take the same routes
 //
 // A rank of a pipeline records the mixtures of its own stages. Merge the books of all stages before
 // you replay them in another pipeline.

@@ -6,9 +6,9 @@
 // What the layers of a net keep of the tokens of sequences, so that a pass on the next tokens need
 // not compute the tokens before them again. It is owned by nn::generator (generator.hpp).
 //
-// A layer says in layer_spec::cached_values how many elements it keeps of each token. Its cache is a
-// tensor with the extents of its x, but `places` tokens in dim 1 and `cached_values` elements in the
-// last dim. It is placed like x: sequences and heads are split where those of x are.
+// A layer says in layer_spec::cached_values how many elements it keeps of each token. Its cache is
+// a tensor with the extents of its x, but `places` tokens in dim 1 and `cached_values` elements in
+// the last dim. It is placed like x: sequences and heads are split where those of x are.
 
 #include <cstdint>
 #include <vector>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A U-Transformer, the net with long skips of section 5.2 of the cross-mesh resharding paper (Zhuang
-// et al. 2022): a U-Net with attention after its convolutions. It maps images to images of the same
-// extents and ends in a mean squared error. Its levels are nested. Every level works on images of
-// half the height and width of the level around it:
+// A U-Transformer, the net with long skips of section 5.2 of the cross-mesh resharding paper
+// (Zhuang et al. 2022): a U-Net with attention after its convolutions. It maps images to images of
+// the same extents and ends in a mean squared error. Its levels are nested. Every level works on
+// images of half the height and width of the level around it:
 //
 //   level k      skip(block, skip(halve, level k + 1, double), block), block
 //   innermost    skip(block, skip(middle), block), block
@@ -22,8 +22,8 @@
 // Only the first block of the outermost level needs no such convolution. The blocks of the
 // innermost level have no attention; its middle is convolutions, attention, convolutions.
 //
-// The context belongs to the batch (context_attention.hpp). Plans may recompute the convolutions and
-// the attention of each block (segment.hpp).
+// The context belongs to the batch (context_attention.hpp). Plans may recompute the convolutions
+// and the attention of each block (segment.hpp).
 //
 // The paper says that its net has 2.1 billion parameters, attention after the convolutions of a
 // U-Net, and skips from the i-th layer to the i-th from last. The defaults for images, channels and

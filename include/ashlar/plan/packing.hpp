@@ -29,8 +29,8 @@ namespace ashlar {
 /// The most bytes that a rank packs at a time into a communication buffer for one other rank.
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
-/// Returns an upper bound of the bytes of a rank's communication buffers if every two of `ranks` MPI
-/// processes exchange at most `block` bytes.
+/// Returns an upper bound of the bytes of a rank's communication buffers if every two of `ranks`
+/// MPI processes exchange at most `block` bytes.
 constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
   return 2 * ranks * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }

@@ -123,8 +123,8 @@ struct layer_spec {
   /// Whether y of a row depends on other rows of the batch, as in a batch norm, or on the batches
   /// before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
-  /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens are
-  /// generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0: none.
+  /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
+  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0: none.
   std::int64_t cached_values = 0;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

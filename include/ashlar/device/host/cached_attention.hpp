@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Forward pass of causal attention for the next tokens of sequences, on the host. The keys and values
-// of all tokens before are in a cache, so the work is that of the new tokens only:
+// Forward pass of causal attention for the next tokens of sequences, on the host. The keys and
+// values of all tokens before are in a cache, so the work is that of the new tokens only:
 //
 //   qkv    [batch, sequence, groups, queries + 2, head_dim]   the new tokens
 //   cache  [batch, places, groups, 2, head_dim]               the key and the value of each token
 //   out    [batch, sequence, groups, queries, head_dim]
 //
-// The pass writes the keys and values of the new tokens behind the others. Keys are stored turned by
-// their positions, since a position never changes (rotary.hpp). grouped_attention.hpp describes
+// The pass writes the keys and values of the new tokens behind the others. Keys are stored turned
+// by their positions, since a position never changes (rotary.hpp). grouped_attention.hpp describes
 // groups. Attention without groups has one query head per group and the same arrays.
 
 #include <algorithm>
@@ -41,8 +41,9 @@ constexpr std::int64_t cached_attention_workspace(grouped_extents const& e, std:
 }
 
 /// Computes out and log_sum_exp [batch, groups, queries, sequence] from qkv and the cache, and adds
-/// the new tokens to the cache. The workspace has cached_attention_workspace(e, at.places) elements.
-/// Scores are multiplied by 1 / sqrt(head_dim). Expects that the cache has places for the new tokens.
+/// the new tokens to the cache. The workspace has cached_attention_workspace(e, at.places)
+/// elements. Scores are multiplied by 1 / sqrt(head_dim). Expects that the cache has places for the
+/// new tokens.
 template <class T>
 void cached_attention_forward(T const* qkv, grouped_extents const& e, cached_tokens at,
                               T* workspace, T* cache, T* out, T* log_sum_exp) {

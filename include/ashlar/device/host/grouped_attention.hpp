@@ -61,8 +61,8 @@ constexpr head_extents head_of(grouped_extents const& e) {
 template <class T>
 class group_rows {
  public:
-  /// Computes the rotary table. The workspace has e.turned() elements. `first` is the position of the
-  /// first token.
+  /// Computes the rotary table. The workspace has e.turned() elements. `first` is the position of
+  /// the first token.
   group_rows(grouped_extents const& e, T* workspace, std::int64_t first = 0)
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.rotary_base, table_, first);
@@ -83,7 +83,8 @@ class group_rows {
   }
   head_rows<T const> key() const { return turned(e_.queries); }
   head_rows<T const> value() const { return {qkv_ + (e_.queries + 1) * e_.head_dim, e_.token()}; }
-  /// Turns the gradients of the queries and of the key back, in place. The group's first is at dqkv.
+  /// Turns the gradients of the queries and of the key back, in place. The group's first is at
+  /// dqkv.
   void turn_back(T* dqkv) const {
     if (!e_.rotary()) return;
     for (std::int64_t i = 0; i < e_.sequence; ++i)
