@@ -99,6 +99,13 @@ std::string compare(Net const& net, ashlar::mesh const& m, search::problem const
     }
     if (g.generate(prompt, places - 3, how) != expected) wrong += "other tokens\n";
     if (g.tokens() != places - 1) wrong += "tokens that were not computed count\n";
+    g.clear();
+    auto const first = g.generate(prompt, 2, how), second = g.generate({}, places - 5, how);
+    for (std::size_t s = 0; s < sequences; ++s)
+      for (std::size_t t = 0; t < places - 3; ++t)
+        if ((t < 2 ? first[s * 2 + t] : second[s * (places - 5) + t - 2]) !=
+            expected[s * (places - 3) + t])
+          wrong += "other tokens in two calls\n";
   }
   return wrong.empty() ? "" : wrong + describe(problem, plan);
 }
@@ -145,6 +152,10 @@ std::string refusal(Net const& net, nn::generator_options const& o = {1, 4}) {
 
 TEST_CASE("a GPT generates with a cache what it predicts without one") {
   check_generation(nn::gpt({2, 12, 3, words}), 4);
+  // Dropout is inactive.
+  check_generation(nn::chain(nn::embedding(words, 12), nn::gpt_block(12, 3, 0.5),
+                             nn::layer_norm(12), nn::linear(12, words, false)),
+                   4);
 }
 
 TEST_CASE("a Llama generates with a cache what it predicts without one") {
@@ -183,6 +194,13 @@ TEST_CASE("what cannot generate is refused") {
   CHECK(next({1, 2}) == "nothing was thrown");
   g.clear();
   std::vector<std::int32_t> const prompt{1, 2};
+  CHECK(has(message_of([&] { g.generate(prompt, 5); }),
+            "1 and 4 tokens are more than most_tokens, which is 4."));
+  CHECK(g.tokens() == 0);
+  std::vector<std::int32_t> const mine{1, world_rank()};
+  if (world_size() > 1)
+    CHECK(has(message_of([&] { g.generate(mine, 1); }),
+              "the ranks have different prompts or numbers of tokens"));
   CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = -1}); }),
             "It must be positive, or 0 for the most probable token."));
   CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = 1, .top_k = -1}); }),

@@ -126,7 +126,8 @@ int compare(ashlar::mesh const& m, std::string const& work, std::string const& n
   auto const made = model.predict(read<std::int32_t>(work + "/ids.txt"));
   double apart = made.size() == expected.size() && !made.empty() ? 0 : 1e9;
   for (std::size_t i = 0; i < made.size() && i < expected.size(); ++i)
-    apart = std::fmax(apart, std::abs(static_cast<double>(made[i]) - expected[i]));
+    if (double const d = std::abs(static_cast<double>(made[i]) - expected[i]); !(d <= apart))
+      apart = std::isnan(d) ? 1e9 : d;
   if (m.rank() == 0)
     std::printf("%d ranks, %s: %zu logits, at most %.2g apart (limit %.0e)\n", m.ranks(),
                 name.c_str(), made.size(), apart, most);

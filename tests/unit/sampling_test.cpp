@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -52,4 +53,16 @@ TEST_CASE("a draw depends on the seed and its index only") {
   nn::sampling const how{.temperature = 1, .seed = 5};
   CHECK((times_chosen(how, 200) == times_chosen(how, 200)));
   CHECK((times_chosen(how, 200) != times_chosen({.temperature = 1, .seed = 6}, 200)));
+}
+
+TEST_CASE("logits that are not finite are refused") {
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double const wrong : {std::numeric_limits<double>::quiet_NaN(), infinity})
+    for (nn::sampling const how : {nn::sampling{}, nn::sampling{.temperature = 1, .top_k = 2}}) {
+      std::array<double, 3> const values{1, wrong, 2};
+      CHECK_THROWS_WITH_AS(nn::choose_token(std::span<double const>(values), how, 0),
+                           doctest::Contains("a logit is NaN or infinite"), ashlar::error);
+    }
+  std::array<double, 3> const masked{-infinity, 1, -infinity};
+  CHECK(nn::choose_token(std::span<double const>(masked), {.temperature = 1}, 0) == 1);
 }

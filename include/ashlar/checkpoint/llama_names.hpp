@@ -17,7 +17,8 @@
 //   3.weight                 lm_head.weight, or model.embed_tokens.weight if the files have no
 //                            lm_head.weight, as those of the small Llamas 3.2
 //
-//   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::llama_views());
+//   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::llama_views(),
+//                               {.converts = true});  // published files are often bfloat16
 //
 // The published matrices of projections are [out, in], those of nn::llama [in, out]. nn::attention
 // has the queries of a key head, then its key and its value in one matrix; the published order of

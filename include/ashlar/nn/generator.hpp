@@ -11,7 +11,8 @@
 //   auto const tokens = g.generate(prompt, 20);      // or: 20 tokens for each sequence
 //
 // The net is placed a second time, for batches of the new tokens. The two have the same layers and
-// the same parameters, which exist once: a generator sees what a trainer has updated. The plan is
+// the same parameters, which exist once: a generator sees what a trainer has updated. What it keeps
+// of earlier tokens was computed before the update, so call clear() after an update. The plan is
 // that of the model, except on axes that split the tokens of sequences: there every rank computes
 // all new tokens, as there are few (generation_plan). What layers keep is placed like their x
 // (token_cache.hpp): sequences and heads are split as in the plan.
@@ -25,12 +26,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/sampling.hpp>
 #include <ashlar/nn/token_cache.hpp>
+#include <ashlar/support/content_hash.hpp>
 
 namespace ashlar::nn {
 
@@ -70,7 +73,8 @@ inline search::plan generation_plan(search::plan plan, search::problem const& pr
 
 }  // namespace detail
 
-/// Generates tokens with a net of type Net that was placed as a Model. Both must outlive it.
+/// Generates tokens with a net of type Net that was placed as a Model. The model must outlive the
+/// generator, and must not be moved or assigned to while the generator exists.
 template <class Net, class Model>
 class generator {
   using T = typename Model::value_type;
@@ -106,7 +110,8 @@ class generator {
   generator(generator const&) = delete;
   generator& operator=(generator const&) = delete;
 
-  /// Returns how many tokens each sequence has so far.
+  /// Returns how many tokens of each sequence are in the caches. The last token that generate()
+  /// has chosen is not: the next call takes it before its own tokens.
   std::int64_t tokens() const { return cache_.tokens; }
   /// Returns the bytes of this rank's shards of all caches.
   std::int64_t cache_bytes() const {
@@ -115,43 +120,39 @@ class generator {
     return elements * static_cast<std::int64_t>(sizeof(T));
   }
   /// Forgets all tokens. The next ones begin new sequences.
-  void clear() { cache_.tokens = 0; }
+  void clear() {
+    cache_.tokens = 0;
+    untaken_.clear();
+  }
 
   /// Takes the next tokens of all sequences, ids [sequences, n], and returns the logits behind the
   /// last of them, [sequences, vocabulary]. Every rank passes the same ids and gets all logits.
   /// Throws ashlar::error if an id is outside the vocabulary, if the ids are not those of all
   /// sequences, or if there are too many tokens. Communicates: a forward pass, and a redistribution
   /// of the result.
-  std::vector<T> next(std::span<std::int32_t const> ids) {
-    auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
-    if (n < 1 || n * options_.sequences != static_cast<std::int64_t>(ids.size()))
-      refuse(std::to_string(ids.size()) + " ids are not the next tokens of " +
-             std::to_string(options_.sequences) + " sequences. Pass as many for each.");
-    if (cache_.tokens + n > options_.most_tokens)
-      refuse(std::to_string(cache_.tokens) + " and " + std::to_string(n) +
-             " tokens are more than most_tokens, which is " + std::to_string(options_.most_tokens) +
-             ". Set a higher one, or call clear().");
-    if constexpr (requires { first_layer(net_).check(ids); }) first_layer(net_).check(ids);
-    model_->renew_if_due();
-    auto& with = pass_of(n);
-    auto const y = with.walker->forward(with.problem.size() - 1, input_of(ids, n));
-    cache_.tokens += n;
-    return to_full<T>(last_tokens(y, n));
-  }
+  std::vector<T> next(std::span<std::int32_t const> ids) { return take(after_untaken(ids)); }
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
-  /// returned as ids [sequences, count]. Rank 0 chooses them, so all ranks have the same. Errors
-  /// are those of next() and of `how`. Communicates: what next() does for the prompt and for each
-  /// token except the last, and a broadcast of each token.
+  /// returned as ids [sequences, count]. After a call, the prompt may be empty: the sequences then
+  /// continue as they are. Rank 0 chooses the tokens, so all ranks have the same. Errors are those
+  /// of next() and of `how`, and an error on every rank if the ranks have different arguments.
+  /// Communicates: an all-reduce of 16 bytes, what next() does for the prompt and for each token
+  /// except the last, and a broadcast of each token.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     nn::check(how);
+    model_->mesh().require_agreement(
+        content_hash(prompt) ^ (static_cast<std::uint64_t>(count) << 32 |
+                                static_cast<std::uint64_t>(options_.sequences)),
+        "nn::generator", "the ranks have different prompts or numbers of tokens");
+    if (count < 1) return {};
     auto const sequences = static_cast<std::size_t>(options_.sequences);
-    std::vector<std::int32_t> made(sequences *
-                                   static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-    std::vector<std::int32_t> last(prompt.begin(), prompt.end());
+    auto last = after_untaken(prompt);
+    auto const before = cache_.tokens + static_cast<std::int64_t>(last.size() / sequences);
+    if (before + count - 1 > options_.most_tokens) refuse_more(before, count - 1);
+    std::vector<std::int32_t> made(sequences * static_cast<std::size_t>(count));
     for (std::size_t k = 0; k < made.size() / sequences; ++k) {
-      auto const logits = next(last);
+      auto const logits = take(last);
       auto const words = logits.size() / sequences;
       last.resize(sequences);
       for (std::size_t s = 0; s < sequences; ++s)
@@ -160,6 +161,7 @@ class generator {
       model_->mesh().broadcast(std::span(last), 0);
       for (std::size_t s = 0; s < sequences; ++s) made[s * made.size() / sequences + k] = last[s];
     }
+    untaken_ = std::move(last);
     return made;
   }
 
@@ -175,6 +177,42 @@ class generator {
   };
 
   [[noreturn]] static void refuse(std::string const& why) { throw error("nn::generator", why); }
+  [[noreturn]] void refuse_more(std::int64_t before, std::int64_t more) const {
+    refuse(std::to_string(before) + " and " + std::to_string(more) +
+           " tokens are more than most_tokens, which is " + std::to_string(options_.most_tokens) +
+           ". Set a higher one, or call clear().");
+  }
+
+  /// Returns ids [sequences, n + 1], in which the chosen token of each sequence that is still to be
+  /// taken precedes its n ids; or `ids` if there is none. Throws ashlar::error if `ids` are not
+  /// equally many for each sequence.
+  std::vector<std::int32_t> after_untaken(std::span<std::int32_t const> ids) const {
+    auto const sequences = static_cast<std::size_t>(options_.sequences);
+    auto const n = ids.size() / sequences;
+    if (n * sequences != ids.size() || (n == 0 && untaken_.empty()))
+      refuse(std::to_string(ids.size()) + " ids are not the next tokens of " +
+             std::to_string(options_.sequences) + " sequences. Pass as many for each.");
+    std::vector<std::int32_t> made;
+    for (std::size_t s = 0; s < sequences; ++s) {
+      if (!untaken_.empty()) made.push_back(untaken_[s]);
+      made.insert(made.end(), ids.begin() + static_cast<std::ptrdiff_t>(s * n),
+                  ids.begin() + static_cast<std::ptrdiff_t>((s + 1) * n));
+    }
+    return made;
+  }
+
+  /// Takes ids [sequences, n] and returns the logits behind the last of them.
+  std::vector<T> take(std::span<std::int32_t const> ids) {
+    auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
+    if (cache_.tokens + n > options_.most_tokens) refuse_more(cache_.tokens, n);
+    if constexpr (requires { first_layer(net_).check(ids); }) first_layer(net_).check(ids);
+    model_->renew_if_due();
+    auto& with = pass_of(n);
+    auto const y = with.walker->forward(with.problem.size() - 1, input_of(ids, n));
+    cache_.tokens += n;
+    untaken_.clear();
+    return to_full<T>(last_tokens(y, n));
+  }
 
   void check() const {
     if (options_.sequences < 1 || options_.most_tokens < 1)
@@ -184,8 +222,10 @@ class generator {
       refuse("a net in pipeline stages cannot generate with a cache. Place it by a plan without "
              "stages, or call model.predict.");
     auto const planned = described(model_->input_extents());
-    if (search::hash(planned) != search::hash(model_->problem()))
-      refuse("the net is not the one that was placed. Pass the net of nn::place.");
+    bool is_same = search::hash(planned) == search::hash(model_->problem());
+    for (int i = 0; is_same && i < planned.size(); ++i)
+      is_same = planned.spec(i).cached_values == model_->problem().spec(i).cached_values;
+    if (!is_same) refuse("the net is not the one that was placed. Pass the net of nn::place.");
     for (int i = 0; i + 1 < planned.size(); ++i)
       if (auto const& spec = planned.spec(i);
           spec.cached_values == 0 && !detail::is_tokenwise(spec))
@@ -193,15 +233,21 @@ class generator {
                ") computes a token from others of the batch and keeps nothing for later ones. "
                "Layers of a net that generates compute each token by itself, or are attention with "
                "a causal mask.");
-    auto const other = described({options_.sequences, options_.most_tokens + 1});
     auto const positions = model_->input_extents()[1];
+    auto const longer = described({options_.sequences, positions + 1});
     for (int i = 0; i < planned.size(); ++i)
-      for (int k = 0; k < planned.spec(i).parameters.size(); ++k)
-        if (options_.most_tokens > positions &&
-            !(planned.spec(i).parameters[k].extents == other.spec(i).parameters[k].extents))
+      for (int k = 0; k < planned.spec(i).parameters.size(); ++k) {
+        auto const& spec = planned.spec(i);
+        if (spec.parameters[k].extents == longer.spec(i).parameters[k].extents) continue;
+        if (std::string_view(spec.name.text) != "embedding")
+          refuse("element " + std::to_string(i) + " (" + spec.name.text +
+                 ") has parameters for the positions of tokens. Of such layers, only nn::embedding "
+                 "knows at which position later tokens are.");
+        if (options_.most_tokens > positions)
           refuse("the net was placed with positions for " + std::to_string(positions) +
                  " tokens, fewer than most_tokens, which is " +
                  std::to_string(options_.most_tokens) + ".");
+      }
   }
 
   search::problem described(shape const& input) const {
@@ -213,6 +259,12 @@ class generator {
     made->n = n;
     auto& problem = made->problem;
     problem = any_length(describe<T>(net_, shape{options_.sequences, n}, 1));
+    for (int i = 0; i < problem.size(); ++i)
+      if (auto const& spec = problem.spec(i);
+          problem[i].kind == search::element_kind::layer && spec.y.rank() > 1 && spec.y[1] != n)
+        refuse("element " + std::to_string(i) + " (" + spec.name.text + ") makes " +
+               std::to_string(spec.y[1]) + " tokens of " + std::to_string(n) +
+               ". Layers of a net that generates make one of each.");
     // The parameters are those of the model, which may have more positions than there are tokens.
     for (int i = 0; i < problem.size(); ++i) {
       auto spec = problem.spec(i);
@@ -279,6 +331,7 @@ class generator {
   generator_options options_;
   std::vector<any_tensor<processor>> kept_;  // the caches of all layers that have one
   token_cache cache_;
+  std::vector<std::int32_t> untaken_;  // the last token that generate() chose for each sequence
   std::vector<std::unique_ptr<pass>> passes_;
 };
 

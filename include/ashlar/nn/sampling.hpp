@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -41,10 +42,17 @@ inline void check(sampling const& how) {
 }
 
 /// Returns the number of the chosen token. `index` is the number of the draw. Expects one logit or
-/// more, and a `how` that check() accepts. Communicates nothing.
+/// more, and a `how` that check() accepts. Throws ashlar::error if a logit is NaN or infinity, or if
+/// all are -infinity. Communicates nothing.
 template <class T>
 std::int32_t choose_token(std::span<T const> logits, sampling const& how, std::int64_t index) {
   auto const highest = std::max_element(logits.begin(), logits.end());
+  bool const is_good = std::all_of(logits.begin(), logits.end(), [](T const v) {
+    return static_cast<double>(v) < std::numeric_limits<double>::infinity();
+  });
+  if (!is_good || std::isinf(static_cast<double>(*highest)))
+    throw error("nn::sampling", "a logit is NaN or infinite, so no token can be chosen. Look for "
+                                "the first step of the training whose loss is not finite.");
   if (how.temperature == 0) return static_cast<std::int32_t>(highest - logits.begin());
   std::vector<std::int32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
