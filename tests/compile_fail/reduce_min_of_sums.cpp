@@ -11,7 +11,7 @@ using ashlar::sbp;
 using ashlar::tensor;
 
 #ifdef ASHLAR_CONTROL
-auto f(tensor<float, 2, sbp<Pmin>> const& x) { return ashlar::min<1>(x); }
+auto f(tensor<double, 2, sbp<Pmin>> const& x) { return ashlar::min<1>(x); }
 #else
-auto f(tensor<float, 2, sbp<P>> const& x) { return ashlar::min<1>(x); }
+auto f(tensor<double, 2, sbp<P>> const& x) { return ashlar::min<1>(x); }
 #endif
