@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/place_part.hpp>
