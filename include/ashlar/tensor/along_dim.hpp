@@ -21,6 +21,7 @@
 #include <ashlar/device/host/along_dim.hpp>
 #include <ashlar/signature/along_dim.hpp>
 #include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/lines.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -40,26 +41,13 @@ struct cumulative_rule {
   static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
 };
 
-/// The extents of a shard as an array [outer, extent, inner]: `extent` is that of dim `dim`, and
-/// `outer` and `inner` are the products of the extents before and after this dim.
-struct lines {
-  std::int64_t outer = 1, extent = 1, inner = 1;
-
-  template <distributed X>
-  lines(X const& x, int dim) : extent(x.local_size(dim)) {
-    for (int d = 0; d < X::rank; ++d) (d < dim ? outer : inner) *= d == dim ? 1 : x.local_size(d);
-  }
-};
-
 template <int Dim, reduction Op, distributed X>
 auto index_of(X const& x) {
   using T = typename X::value_type;
   using rule = index_rule<X::rank, Dim, Op>;
   static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
   auto const p = result_of<rule>(x);
-  shape extents;
-  for (int d = 0; d < X::rank; ++d)
-    if (d != Dim) extents.extent.push_back(x.extents()[d]);
+  auto const extents = without_dim(x.extents(), Dim);
   auto y = empty<std::int32_t, X::rank - 1>(x.mesh(), extents, p);
   auto const n = x.extents()[Dim];
   if (n == 0 && extents.elements() > 0)

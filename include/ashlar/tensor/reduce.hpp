@@ -16,6 +16,7 @@
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/lines.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -45,15 +46,10 @@ template <int Dim, reduction Op, distributed X>
 auto reduced(X const& x) {
   using T = typename X::value_type;
   auto const p = result_of<reduce_rule<X::rank, Dim, Op>>(x);
-  shape extents;
-  for (int d = 0; d < X::rank; ++d)
-    if (d != Dim) extents.extent.push_back(x.extents()[d]);
-  auto y = empty<T, X::rank - 1>(x.mesh(), extents, p);
-  std::int64_t outer = 1, inner = 1;
-  for (int d = 0; d < Dim; ++d) outer *= x.local_size(d);
-  for (int d = Dim + 1; d < X::rank; ++d) inner *= x.local_size(d);
-  reduce_dim(x.mesh().processor(), x.mesh().memory(), Op, static_cast<T const*>(x.data()), outer,
-             x.local_size(Dim), inner, y.data());
+  auto y = empty<T, X::rank - 1>(x.mesh(), without_dim(x.extents(), Dim), p);
+  lines const of(x, Dim);
+  reduce_dim(x.mesh().processor(), x.mesh().memory(), Op, static_cast<T const*>(x.data()), of.outer,
+             of.extent, of.inner, y.data());
   return y;
 }
 
