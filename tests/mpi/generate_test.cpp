@@ -12,6 +12,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/staged_nets.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/generator.hpp>
@@ -115,11 +116,8 @@ void check_generation(Net const& net, int head_dim) {
   // The model is planned for 4 sequences and has positions for `places` tokens.
   auto const problem = any_length(nn::describe<double>(net, nn::token_batch{4, places}));
   for (auto const& m : all_meshes()) {
-    auto const& t = m.topology();
-    if (t.axes() > 2) continue;  // on three axes, a search takes seconds
-    std::vector<search::plan> plans{
-        search::optimal(problem, t, m.machine()), search::data_parallel(problem, t, m.machine()),
-        search::tensor_parallel(problem, t, m.machine()), search::zero_3(problem, t, m.machine())};
+    if (m.axes() > 2) continue;  // on three axes, a search takes seconds
+    auto plans = usual_plans(problem, m);
     plan_source const source(problem, m);
     std::mt19937 random(5);
     for (int i = 0; i < 4; ++i) plans.push_back(source.random(random));

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>
-#include <support/training_trial.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/nn/llama.hpp>
 #include <ashlar/search/baselines.hpp>
@@ -130,21 +130,9 @@ template <class Net>
 void check_llama_training(Net const& net) {
   nn::token_batch const batch{5, 4, 2};
   for (auto const& m : all_meshes()) {
-    auto const& t = m.topology();
-    if (t.axes() > 2) continue;  // on three axes, a search takes seconds
+    if (m.axes() > 2) continue;  // on three axes, a search takes seconds
     training_trial it(net, batch, m, 11, 11);
-    for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
-                             search::data_parallel(it.problem(), t, m.machine()),
-                             search::tensor_parallel(it.problem(), t, m.machine()),
-                             search::zero_3(it.problem(), t, m.machine())}) {
-      auto const wrong = it.wrong_with(plan);
-      CHECK_MESSAGE(wrong == "", wrong);
-    }
-    std::mt19937 random(5);
-    for (int i = 0; i < 3; ++i) {
-      auto const wrong = it.wrong_with(it.plans().random(random));
-      CHECK_MESSAGE(wrong == "", wrong);
-    }
+    check_usual_plans(it, m, 3);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
-#include <support/training_trial.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
@@ -97,16 +97,9 @@ TEST_CASE("parameter servers: every parameter is stored by one owner along an ax
 TEST_CASE("plans of a GPT with tied embeddings") {
   auto const net = nn::tied(nn::embedding(11, 6), nn::gpt_block(6, 3), nn::output_embedding(6, 11));
   for (auto const& m : all_meshes()) {
-    auto const& t = m.topology();
-    if (t.axes() > 2) continue;  // on three axes, a search takes seconds
+    if (m.axes() > 2) continue;  // on three axes, a search takes seconds
     training_trial it(net, batch, m, 11, 11);
-    for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
-                             search::data_parallel(it.problem(), t, m.machine()),
-                             search::tensor_parallel(it.problem(), t, m.machine()),
-                             search::zero_3(it.problem(), t, m.machine())}) {
-      auto const wrong = it.wrong_with(plan);
-      CHECK_MESSAGE(wrong == "", wrong);
-    }
+    check_usual_plans(it, m);
   }
 }
 

@@ -31,8 +31,6 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 namespace train = ashlar::train;
 
-// Computations and transfers take similar times on this machine, so that overlap is worthwhile.
-constexpr ashlar::machine even_machine{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
 constexpr nn::token_batch batch{4, 3, 4};
 constexpr int tokens = 12;
 

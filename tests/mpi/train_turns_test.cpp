@@ -30,9 +30,6 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 namespace train = ashlar::train;
 
-// Computations and transfers take similar times on this machine, so that overlap is worthwhile.
-constexpr ashlar::machine even_machine{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
-
 /// The losses, gradient norms and parameters of a training.
 struct turned_training {
   std::vector<double> numbers;

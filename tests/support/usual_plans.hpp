@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The plans that users choose, and training under them compared with training on one rank.
+
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <support/training_trial.hpp>
+
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+
+/// Returns the plan that the search finds, and the plans of data parallelism, of tensor parallelism
+/// and of ZeRO-3.
+inline std::vector<ashlar::search::plan> usual_plans(ashlar::search::problem const& net,
+                                                     ashlar::mesh const& m) {
+  auto const& t = m.topology();
+  namespace search = ashlar::search;
+  return {search::optimal(net, t, m.machine()), search::data_parallel(net, t, m.machine()),
+          search::tensor_parallel(net, t, m.machine()), search::zero_3(net, t, m.machine())};
+}
+
+/// Checks that a net trains on the mesh as on one rank under the usual plans, and under `random`
+/// random ones.
+template <class Trial>
+void check_usual_plans(Trial& it, ashlar::mesh const& m, int random = 0) {
+  auto plans = usual_plans(it.problem(), m);
+  std::mt19937 generator(5);
+  for (int i = 0; i < random; ++i) plans.push_back(it.plans().random(generator));
+  for (auto const& plan : plans) {
+    auto const wrong = it.wrong_with(plan);
+    CHECK_MESSAGE(wrong == "", wrong);
+  }
+}
+
+}  // namespace ashlar_test
