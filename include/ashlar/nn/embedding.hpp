@@ -50,6 +50,7 @@ class embedding {
     s.backward = search::backward_form::gradients_only;
     s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
+    s.continues_positions = positions_;
     return s;
   }
 

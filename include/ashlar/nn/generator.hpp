@@ -26,7 +26,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -239,10 +238,10 @@ class generator {
       for (int k = 0; k < planned.spec(i).parameters.size(); ++k) {
         auto const& spec = planned.spec(i);
         if (spec.parameters[k].extents == longer.spec(i).parameters[k].extents) continue;
-        if (std::string_view(spec.name.text) != "embedding")
+        if (!spec.continues_positions)
           refuse("element " + std::to_string(i) + " (" + spec.name.text +
-                 ") has parameters for the positions of tokens. Of such layers, only nn::embedding "
-                 "knows at which position later tokens are.");
+                 ") has parameters for the positions of tokens, but does not say that it knows at "
+                 "which position later tokens are (layer_spec::continues_positions).");
         if (options_.most_tokens > positions)
           refuse("the net was placed with positions for " + std::to_string(positions) +
                  " tokens, fewer than most_tokens, which is " +

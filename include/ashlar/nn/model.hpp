@@ -33,10 +33,7 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/model_state.hpp>
-#include <ashlar/nn/place_part.hpp>
 #include <ashlar/nn/sample_parts.hpp>
-#include <ashlar/step/build.hpp>
-#include <ashlar/step/build_stage.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {

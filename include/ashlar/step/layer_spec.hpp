@@ -126,6 +126,10 @@ struct layer_spec {
   /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
   /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0: none.
   std::int64_t cached_values = 0;
+  /// Whether the layer has parameters for the positions of tokens, and its passes count positions
+  /// from those that nn::pass::cache has. Without this, a layer whose parameters depend on the
+  /// number of tokens cannot generate.
+  bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
