@@ -42,8 +42,8 @@ inline void check(sampling const& how) {
 }
 
 /// Returns the number of the chosen token. `index` is the number of the draw. Expects one logit or
-/// more, and a `how` that check() accepts. Throws ashlar::error if a logit is NaN or infinity, or if
-/// all are -infinity. Communicates nothing.
+/// more, and a `how` that check() accepts. Throws ashlar::error if a logit is NaN or infinity, or
+/// if all are -infinity. Communicates nothing.
 template <class T>
 std::int32_t choose_token(std::span<T const> logits, sampling const& how, std::int64_t index) {
   auto const highest = std::max_element(logits.begin(), logits.end());
