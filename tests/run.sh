@@ -15,7 +15,7 @@ Installs what is missing, configures, builds, and runs the tests, except those t
                   too if nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --thorough      all of it: the presets tsan and asan, the preset clang with MPICH, the default preset, all
-                  faults, fuzzing, and the longest tests; hours of two cores. An interrupted run continues
+                  faults (with MPICH too), fuzzing, and the longest tests; hours of two cores. An interrupted run continues
                   with the part in which it was interrupted. Prints a summary with the tests that were
                   skipped; fails if anything failed. Takes no --preset or --mpi
   --no-install    use installed packages; never call the package manager
@@ -89,22 +89,32 @@ state_of_files() {
     sha256sum | cut -d ' ' -f 1
 }
 
-# Passes a million inputs to the readers of JSON and of text, beginning with a copy of the corpus.
+# Passes a million inputs to the readers of JSON and of text, both at the same time, beginning with a
+# copy of the corpus. Prints what each target prints when both have ended.
 fuzz() {
-  local folder=build/fuzz name
+  local folder=build/fuzz name jobs=() status=0
   for name in json:corpus text:text_corpus; do
     mkdir -p "$folder/${name#*:}" && cp "tests/fuzz/${name#*:}"/* "$folder/${name#*:}" &&
       clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Iinclude -Itests \
-        "tests/fuzz/${name%:*}_readers.cpp" -o "$folder/${name%:*}_readers" &&
-      (cd "$folder" && "./${name%:*}_readers" -runs=1000000 -print_final_stats=1 "${name#*:}") || return 1
+        "tests/fuzz/${name%:*}_readers.cpp" -o "$folder/${name%:*}_readers" || return 1
+    (cd "$folder" && "./${name%:*}_readers" -runs=1000000 -print_final_stats=1 "${name#*:}" >"${name%:*}.txt" 2>&1) &
+    jobs+=($!)
   done
+  for name in "${jobs[@]}"; do wait "$name" || status=1; done
+  cat "$folder"/{json,text}.txt
+  return "$status"
 }
 
-# Runs every fault with both transports, kills 200 trainings, and lets 100,000 foreign programs
-# connect.
+# Runs every fault with both transports, with Open MPI and with MPICH (in the build of the part clang),
+# kills 200 trainings, and lets 100,000 foreign programs connect.
 faults() {
+  local status=0
   ASHLAR_FAULTS=all ASHLAR_FAULT_TIMEOUT=5 ASHLAR_KILLS=200 ASHLAR_STRANGERS=100000 \
-    ctest --preset default --timeout 3600 -R '^script/(faults|checkpoint_kill)$|^unit/comm_nccl_rendezvous_test$'
+    ctest --preset default --timeout 3600 -R '^script/(faults|checkpoint_kill)$|^unit/comm_nccl_rendezvous_test$' ||
+    status=1
+  ASHLAR_FAULTS=all ASHLAR_FAULT_TIMEOUT=5 \
+    ctest --test-dir build/clang-mpich --output-on-failure --timeout 3600 -R '^script/faults$' || status=1
+  return "$status"
 }
 
 if [ "$thorough" = yes ]; then
