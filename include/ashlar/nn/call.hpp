@@ -158,8 +158,10 @@ class forward_call : public layer_call<Types> {
       : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch),
         context_(context) {}
 
-  /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits the halo's
-  /// dim, the input includes the halo: local_box() is the box that this rank's windows cover.
+  /// Returns the input. If a window slides along a dim of the layer's input, as in a convolution,
+  /// and the plan splits this dim, then x() is larger than this rank's shard. It also has the
+  /// indices of neighbouring ranks that the windows of this rank's y cover (the halo,
+  /// layer_spec::halo), and x().local_box() says which indices it has.
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
   /// Returns the number of the layer's first stream of random numbers. A layer declares in
