@@ -128,12 +128,15 @@ struct shard_elements {
 /// Returns the traffic (messages and elements) by which the cost model prices a step. No rank
 /// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
 /// most. Otherwise it may be more, since the largest shards are taken for what a rank receives, and
-/// the smallest shards for what it has already. group the number of ranks that take part in one
-/// collective pairwise for a permute: whether each rank sends all of its shard to one other rank
-/// from, to the sizes of the shards before and after the step kept the number of elements that the
-/// smallest shards before and after have in common uneven whether the tensor is routed
-/// (layout/routing.hpp) with uneven routes. In an all-to-all, one rank may then send more than any
-/// rank receives, so the larger of the two shards before and after the step is counted
+/// the smallest shards for what it has already.
+///
+///   group      the number of ranks that take part in one collective
+///   pairwise   for a permute: whether each rank exchanges its whole shard with one other rank
+///   from, to   the sizes of the shards before and after the step
+///   kept       the number of elements that the smallest shards before and after have in common
+///   uneven     whether the tensor is routed (layout/routing.hpp) and its routes are uneven. In an
+///              all-to-all, a rank may then send more than any rank receives, so the larger of the
+///              shards before and after the step counts as received
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements to, std::int64_t kept,
                                  bool uneven) {

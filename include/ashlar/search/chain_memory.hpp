@@ -18,11 +18,12 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Returns the memory of a partial plan after element i is added.
+  /// Adds element i to a partial plan, which has the elements before i, and returns the memory of
+  /// the result.
   ///   before    the memory of the elements before i
   ///   left      the choice of element i - 1
   ///   own       the choice of element i
-  ///   outer     the choice of the residual block that encloses element i
+  ///   outer     the choice of the residual block that encloses element i; 0 if there is none
   ///   outside   if element i ends a residual block: the result of outside_of() for the begin of
   ///             this block
   constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,

@@ -84,7 +84,7 @@ T const* put_box(T const* values, box const& b, shape const& extents, T* whole) 
   return values;
 }
 
-/// Arrays for a whole batch, into which a rank writes its part.
+/// Arrays with room for a whole batch, in which a rank fills in only the part that it reads.
 template <class Model>
 class whole_room {
   using input = typename Model::input_type;

@@ -98,10 +98,10 @@ class sender_flow {
     }
   }
 
-  /// Searches breadth first for a port with room, which is a load below the permitted one. The
-  /// search starts at the senders of `task`. It continues from a port to the other senders of the
-  /// tasks that the port has taken, because these could take over load. Returns the port, or -1 if
-  /// no port that is reached has room.
+  /// Searches breadth first for a port with room, which means that its load is below the permitted
+  /// one. The search starts at the senders of `task`. It continues from a port to the other senders
+  /// of the tasks that the port has taken, because these could take over load. Returns the port, or
+  /// -1 if no port that is reached has room.
   constexpr int reach(int task) {
     std::size_t in = 0, out = 0;
     for (auto& r : reached_) r = false;
