@@ -138,7 +138,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< when a pass reads them, split like the rows of the loss's input
+  any_tensor<Processor> targets;  ///< in a pass: split like the rows of the loss's input
   double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };

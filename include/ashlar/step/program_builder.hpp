@@ -198,8 +198,7 @@ class program_builder : public halo_writer {
   }
 
  protected:
-  /// Returns whether this program, which may be that of one part of a pipeline, has element i.
-  /// Expects an element with parameters.
+  /// Returns whether this program has element i. Expects an element with parameters.
   constexpr bool has(int i) { return net_.spec(i).parameters.size() == parameters(i).sum.size(); }
   /// Returns the tie whose later use is parameter k of the current element, or null.
   constexpr tie const* tie_of_later(int k) const {
