@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The plans that users choose, and training under them compared with training on one rank.
+// The plans that users choose, and a check that a net trains under them as on one rank: with the
+// same losses, and with the collectives and bytes that the plans predict.
 
 #include <random>
 #include <vector>

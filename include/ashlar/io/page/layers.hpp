@@ -39,7 +39,8 @@ inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   return tag("div class='bar'", text);
 }
 
-/// Returns a tensor's box with its name, extents and placement.
+/// Returns the drawing of a tensor, divided into its shards, with the tensor's name, extents and
+/// placement.
 inline std::string box(std::string const& name, shape const& s, placement const& p,
                        topology const& t) {
   std::string const lies = to_string(p);
