@@ -274,7 +274,8 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
       CAPTURE(name);
       checkpoint::resume(folder.path(), trainer);
       CHECK(all_values(trainer) == saved);
-      // What is stored apart was renewed too.
+      // The stored copies of parameters that are updated elsewhere have the loaded values too,
+      // since the next step has the expected loss.
       CHECK(near(trainer.step(data_of(2)).loss, loss, 1e-6));
       model.for_each_parameter([&](auto& p) {
         bool const apart = std::string(name) == "zero1" || std::string(name) == "owners";
