@@ -30,8 +30,7 @@ class opened_file {
  public:
   /// Opens `path`. Errors begin with the name of the public function, `operation`.
   opened_file(char const* operation, std::filesystem::path path)
-      : operation_(operation),
-        path_(std::move(path)),
+      : operation_(operation), path_(std::move(path)),
         file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ < 0) refuse(std::generic_category().message(errno));
     struct stat about {};
