@@ -81,11 +81,25 @@ constexpr char const* sentence_of(Placements const&... operands) {
   else return Rule::sentence_for(operands...);
 }
 
+/// Returns the error for operands on two meshes, or on two parts of one mesh.
+inline error different_meshes(char const* name, mesh_part const& a, mesh_part const& b) {
+  if (a == b)
+    return error(name, "the operands are on different meshes with the same ranks. Make them on one "
+                       "mesh object.");
+  return error(name, "the operands are on different meshes, " + to_string(a) + " and " +
+                         to_string(b) +
+                         ". Move one of them, as in redistribute(x, y.mesh(), placement), or make "
+                         "them on one mesh object.");
+}
+
 /// Throws ashlar::error if the operands are on different meshes.
 template <class First, class... Rest>
 void same_mesh(char const* name, First const& first, Rest const&... rest) {
-  if (!((first.mesh() == rest.mesh()) && ...))
-    throw error(name, "the operands are on different meshes. Make them on one mesh object.");
+  auto const require = [&](auto const& mesh) {
+    if (!(first.mesh() == mesh))
+      throw different_meshes(name, first.mesh().as_part(), mesh.as_part());
+  };
+  (require(rest.mesh()), ...);
 }
 
 /// Returns the placement of the result by `table`, as a value. Throws ashlar::error with the
