@@ -92,14 +92,15 @@ inline error different_meshes(char const* name, mesh_part const& a, mesh_part co
                          "them on one mesh object.");
 }
 
+template <class Mesh, class Other>
+void require_same_mesh(char const* name, Mesh const& a, Other const& b) {
+  if (!(a == b)) throw different_meshes(name, a.as_part(), b.as_part());
+}
+
 /// Throws ashlar::error if the operands are on different meshes.
 template <class First, class... Rest>
-void same_mesh(char const* name, First const& first, Rest const&... rest) {
-  auto const require = [&](auto const& mesh) {
-    if (!(first.mesh() == mesh))
-      throw different_meshes(name, first.mesh().as_part(), mesh.as_part());
-  };
-  (require(rest.mesh()), ...);
+void same_mesh([[maybe_unused]] char const* name, First const& first, Rest const&... rest) {
+  (require_same_mesh(name, first.mesh(), rest.mesh()), ...);
 }
 
 /// Returns the placement of the result by `table`, as a value. Throws ashlar::error with the
