@@ -25,6 +25,7 @@
 #include <support/shared_folder.hpp>
 #include <support/traffic_check.hpp>
 #include <support/training_trial.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -136,19 +137,11 @@ std::vector<search::plan> strategies_of(search::problem const& net, search::plan
 
 TEST_CASE("every builder trains like one process, with the bytes that its plan predicts") {
   for (auto m : all_meshes()) {
-    auto const& t = m.topology();
-    if (t.axes() > 2) continue;
+    if (m.axes() > 2) continue;
     training_trial it(gpt, few_tokens, m, 11, 11);
-    auto const plain = search::data_parallel(it.problem(), t, m.machine());
-    for (auto const name : sync::names()) {
-      CAPTURE(name);
-      auto const plan = sync::named(name, it.problem(), plain, m.machine());
-      for (bool const checked : {false, true}) {
-        m.set_checked(checked);
-        auto const wrong = it.wrong_with(plan);
-        CHECK_MESSAGE(wrong == "", wrong);
-      }
-      m.set_checked(false);
+    for (bool const checked : {false, true}) {
+      m.set_checked(checked);
+      check_strategies(it, m);
     }
   }
 }
