@@ -131,8 +131,8 @@ class basic_mesh {
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
-  /// Sets the order in which later reductions combine addends (sum_order.hpp), also on parts that
-  /// are made later. Every rank calls it at the same point.
+  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts, models and trainers
+  /// that exist already keep their order. Every rank calls it at the same point.
   void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
   ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
