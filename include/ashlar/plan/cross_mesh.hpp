@@ -55,7 +55,8 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
   crossing_load load;
-  load.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  // With libstdc++ 12, Clang cannot evaluate resize.
+  load.held.assign(static_cast<std::size_t>(nodes.nodes()), 0);
   scratch<std::int64_t> passed(load.held.size());
   load.tiles = tiles(extents, part, p);
   for (auto const& t : load.tiles) {
@@ -103,7 +104,11 @@ class crossing_side {
     int const at = graph.find(given);
     if (at < 0)
       throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
-    auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
+    // GCC 12 cannot evaluate a conditional expression of these two objects.
+    auto const paths = [&] {
+      if (is_source) return graph.shortest_from(at, cost);
+      return graph.shortest_to(at, cost);
+    }();
     for (int i = 0; i < graph.states(); ++i)
       if ((adds || !graph.state(i).has_partial()) && paths.weight.data()[i] < unreachable)
         states_.push_back(

@@ -67,6 +67,12 @@ class pipeline_search {
       bool const cut = options_.any_cuts ? parts <= units : parts > 0 && blocks.count % parts == 0;
       if (axes.empty() || !cut) {
         if (all) continue;
+        if (options_.any_cuts)
+          throw error("search::pipeline",
+                      std::to_string(parts) + " stages of a net that can be cut into at most " +
+                          std::to_string(units) + " on " + to_string(mesh_) +
+                          ": their number must also divide the extent of an axis (one between "
+                          "nodes, if there is one).");
         throw error("search::pipeline",
                     std::to_string(parts) + " stages of " + std::to_string(blocks.count) +
                         " equal blocks on " + to_string(mesh_) +

@@ -91,6 +91,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   x.kind = first.kind;
   x.axes = first.axes;
   x.op = first.op;
+  x.sums = first.sums;
   x.members = first.members;
   x.index = first.index;
   box const whole = flat_box({0, total}), own = flat_box(cuts[me]);

@@ -42,9 +42,10 @@ class routed_steps {
     auto const& routes = *rows_of_shard<Processor>(x.shard()).routes;
     auto const& m = x.mesh();
     for (auto const& s : to_run.steps)
-      moved_.push_back(communicates(s.kind) ? make_routed_transfer(s, x.extents(), routes,
-                                                                   m.topology(), m.coordinate())
-                                            : routed_transfer{});
+      moved_.push_back(communicates(s.kind)
+                           ? make_routed_transfer(s, x.extents(), routes, m.topology(),
+                                                  m.coordinate(), m.sum_order())
+                           : routed_transfer{});
   }
 
   /// Returns the transfer of step k. Requires that step k communicates.
