@@ -13,7 +13,7 @@
 //   updated 1.3.0.weight       the updated parameter, on its way to where it is stored
 //   x of 4.attention           the activation, on its way to element 4
 //   dy of 4.attention          the gradient of the output of element 4, on its way to element 4
-//   statistic of 7.dispatch    a statistic of element 7, such as the choices of experts of all tokens
+//   statistic of 7.dispatch    a statistic of element 7, for example all tokens' choices of experts
 //   halo of x of 2.max_pool    the halo, the rows of x or dx that several ranks need
 
 #include <memory>

@@ -132,9 +132,8 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with m + parts - 1 instead of m micro-batches, for the layout to weigh
-  /// passes against synchronization: under 1F1B, a step lasts about as long as that many passes of
-  /// a stage.
+  /// Returns the chain with the micro-batches that weigh a stage's passes against synchronization:
+  /// m + parts - 1 instead of m. Under 1F1B, a step lasts about as long as that many passes.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;
