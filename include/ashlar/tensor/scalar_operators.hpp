@@ -40,8 +40,8 @@ inline constexpr bool has_fractions = !std::is_integral_v<typename X::value_type
 
 template <int Rank>
 struct scale_rule {
-  static constexpr char const* name = "scale";
-  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)");
+  static constexpr char const* name = "multiply";
+  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)");
   static constexpr signature_table table() { return linear_map_signatures(Rank); }
 };
 template <int Rank>
@@ -82,14 +82,14 @@ struct divide_by_rule : shift_rule<Rank> {
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(Scalar a, X const& x) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*(Scalar, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)"));
   return {};
 }
 
@@ -97,14 +97,14 @@ ill_formed operator*(Scalar, X const&) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(X const& x, Scalar a) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)"));
   return {};
 }
 
