@@ -110,6 +110,13 @@ inline constexpr bool too_many_dims = [] {
 template <class X, class Y>
 concept addable_in_place = combinable<X, Y> && !too_many_dims<X, Y>;
 
+/// Choose the message for typed X and Y whose placements match no row, as in repeated.hpp.
+template <class X, class Y>
+inline constexpr bool fails_in_place_as_repeated = addable_in_place<X, Y> &&
+                                                   fails_as_repeated<X, Y>;
+template <class X, class Y>
+inline constexpr bool fails_in_place_as_alike = addable_in_place<X, Y> && !fails_as_repeated<X, Y>;
+
 }  // namespace detail
 
 /// Adds y to x. Returns x. Communicates nothing.
@@ -124,9 +131,11 @@ template <detail::writable X, distributed Y>
 ill_formed operator+=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("add in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                                   detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("add in place", "+="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                                   detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_IN_PLACE("add in place", "+="));
   return {};
 }
@@ -143,10 +152,14 @@ template <detail::writable X, distributed Y>
 ill_formed operator-=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("subtract in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("subtract in place", "-="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::subtract_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("subtract in place", "-="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::subtract_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
   return {};
 }
 
@@ -162,10 +175,14 @@ template <detail::writable X, distributed Y>
 ill_formed operator*=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("multiply in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("multiply in place", "*="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::multiply_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("multiply in place", "*="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::multiply_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
   return {};
 }
 
@@ -182,10 +199,14 @@ template <detail::writable X, distributed Y>
 ill_formed operator/=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("divide in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("divide in place", "/="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::divide_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("divide in place", "/="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::divide_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
   return {};
 }
 
@@ -202,7 +223,7 @@ X& operator*=(X& x, Scalar a) {
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*=(X&, Scalar) {
-  static_assert(detail::always_false<X>,
+  static_assert(detail::matched<detail::scale_in_place_rule<X::rank>, X>::fits,
                 ASHLAR_SAYS_SCALE("multiply in place", ASHLAR_IN_PLACE_OF_NUMBER("*=")));
   return {};
 }
@@ -220,7 +241,7 @@ X& operator/=(X& x, Scalar a) {
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator/=(X&, Scalar) {
-  static_assert(detail::always_false<X>,
+  static_assert(detail::matched<detail::scale_down_in_place_rule<X::rank>, X>::fits,
                 ASHLAR_SAYS_SCALE("divide in place", ASHLAR_IN_PLACE_OF_NUMBER("/=")));
   return {};
 }
@@ -238,7 +259,7 @@ X& operator+=(X& x, Scalar a) {
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator+=(X&, Scalar) {
-  static_assert(detail::always_false<X>,
+  static_assert(detail::matched<detail::shift_in_place_rule<X::rank>, X>::fits,
                 ASHLAR_SAYS_SHIFT("add in place", ASHLAR_IN_PLACE_OF_NUMBER("+=")));
   return {};
 }
@@ -256,7 +277,7 @@ X& operator-=(X& x, Scalar a) {
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator-=(X&, Scalar) {
-  static_assert(detail::always_false<X>,
+  static_assert(detail::matched<detail::lower_in_place_rule<X::rank>, X>::fits,
                 ASHLAR_SAYS_SHIFT("subtract in place", ASHLAR_IN_PLACE_OF_NUMBER("-=")));
   return {};
 }
