@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: einsum: the text is not the letters of one or two operands, an arrow and the letters of the result, at most 5 letters each. Write it as in einsum<"mk,kn->mn">(x, w).
+// expect: einsum: the text is not the letters of one or two operands, an arrow and the letters of the result, at most 5 letters each.
 
 // A space is not a letter.
 

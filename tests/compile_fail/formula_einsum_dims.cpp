@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: formula: einsum names each dim of two tensors and of the result by a letter, as einsum<"bsd,df->bsf">(u, v).
+// expect: formula: einsum names each dim of two tensors and of the result by a letter, as einsum<
 
 // The left operand has three dims.
 
