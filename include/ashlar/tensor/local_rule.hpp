@@ -36,7 +36,7 @@ namespace ashlar {
 struct ill_formed {};
 
 /// Stands for the mesh axis `Axis`, counted from 0, on which the placements of typed operands match
-/// no row of a table. Fallback overloads assert `fits`, which is false, so that the compilers print
+/// no row of a table. Fallback overloads assert `fits`, which is false, so that GCC and Clang print
 /// on_mesh_axis<1>::fits with the message.
 template <int Axis>
 struct on_mesh_axis {
