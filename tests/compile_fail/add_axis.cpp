@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
+// expect: add: the operands have different placements on one mesh axis (a broadcast operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
 // expect: on_mesh_axis<2>::fits
 
 // The error shows the mesh axis on which the operands differ.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
+// expect: multiply in place: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in auto y = x | to<B, ...>; y *= a.
 // expect: on_mesh_axis<5>::fits
 
 // The error shows the mesh axis on which x is a partial minimum.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
+// expect: relu: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in relu(x | to<B, ...>).
 // expect: on_mesh_axis<3>::fits
 
 // The error shows the mesh axis on which the operand is partial.
