@@ -144,9 +144,9 @@ class formula_layer {
     return s;
   }
 
-  /// Returns an empty text if the layer has a row in which x is at `at` along a mesh axis, for an
-  /// input of extents `x`. Otherwise returns a sentence that names the operator that prevents such
-  /// a row.
+  /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
+  /// sentence that names the operator that prevents it. Returns an empty text if a signature row of
+  /// the layer has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x), at);
   }
@@ -330,7 +330,8 @@ class formula_layer {
     formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
                                                                                         f);
     pass.set_extents(f.x, c.template kept<1>());
-    // A weight and its gradient have shards of the same extents.
+    // The extents of the shard of a weight are taken from its gradient sum, which the backward pass
+    // always has. Both have the same.
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
       auto const sum = c.template gradient<K>();
       pass.set_extents(f.weights[K], sizes_of(sum));

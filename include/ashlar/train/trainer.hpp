@@ -164,7 +164,8 @@ class trainer {
     renew();
   }
   Model const& model() const { return *model_; }
-  /// Returns the program of a step.
+  /// Returns the program of a step as this trainer runs it, after the passes that let communication
+  /// overlap (train::overlap).
   step::program const& program() const { return *program_; }
   /// Returns the times at which each action of the last step began and ended. The list is empty
   /// unless record_times is set.

@@ -146,7 +146,8 @@ ASHLAR_NO_FORMULA_EXTREMUM(max)
 ASHLAR_NO_FORMULA_EXTREMUM(min)
 #undef ASHLAR_NO_FORMULA_EXTREMUM
 
-// Reductions, whose dims are template arguments for tensors.
+// On tensors, sum(u), mean(u), max<d>(u) and the like are written without dims or with dims in
+// angle brackets. On symbols these forms are compile errors, whose message says how to write them.
 #define ASHLAR_NO_FORMULA_DIM(name)                                                                \
   template <int... Number, int Rank>                                                               \
   constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \
