@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: add: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in (x | to<B, ...>) + a.
+// expect: add in place: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in auto y = x | to<B, ...>; y += a.
 
 // Every rank would add the number, so the sum over the ranks would contain it several times.
 

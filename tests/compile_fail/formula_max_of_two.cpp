@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: formula: max of two tensors is not an operator of formulas.
+// expect: formula: max of two operands is not an operator of formulas.
 
 // max(x, y) is the larger of two tensors, element by element. In a formula, max is only the maximum
 // over a dim.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in a * (x | to<B, ...>).
+// expect: multiply in place: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in auto y = x | to<B, ...>; y *= a.
 
 // The factor may be negative, which would turn the maximum into a minimum.
 

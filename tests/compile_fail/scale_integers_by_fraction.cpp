@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: scale: a tensor of integers takes no fraction, since its digits after the point would be lost. Write an integer, as in 2 instead of 2.0, or make the tensor of float or double.
+// expect: multiply: a tensor of integers takes no fraction, since its digits after the point would be lost. Write an integer, as in 2 instead of 2.0, or make the tensor of float or double.
 
 // The factor would be truncated to the integer 2.
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: subtract: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in (x | to<B, ...>) - a.
+// expect: subtract in place: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in auto y = x | to<B, ...>; y -= a.
 
 // Every rank would subtract the number.
 

@@ -84,16 +84,18 @@ void numbers(ashlar::mesh const& m, index const& extents) {
     auto const triple = [](double v) { return 3 * v; };
     auto const raised = [](double v) { return v + 2; };
     auto const lowered = [](double v) { return v - 2; };
-    check(linear, triple, "scale: " + scale, [&] { return 3 * x; });
-    check(linear, triple, "scale: " + scale, [&] { return x * 3; });
-    check(linear, triple, "scale: " + scale, [&] { return in_place(x, [](auto& y) { y *= 3; }); });
+    check(linear, triple, "multiply: " + scale, [&] { return 3 * x; });
+    check(linear, triple, "multiply: " + scale, [&] { return x * 3; });
+    check(linear, triple, "multiply in place: " + scale,
+          [&] { return in_place(x, [](auto& y) { y *= 3; }); });
     check(
         linear, [](double v) { return -v; }, "negate: " + scale, [&] { return -x; });
     check(whole, raised, "add: " + shift, [&] { return x + 2; });
     check(whole, raised, "add: " + shift, [&] { return 2 + x; });
-    check(whole, raised, "add: " + shift, [&] { return in_place(x, [](auto& y) { y += 2; }); });
+    check(whole, raised, "add in place: " + shift,
+          [&] { return in_place(x, [](auto& y) { y += 2; }); });
     check(whole, lowered, "subtract: " + shift, [&] { return x - 2; });
-    check(whole, lowered, "subtract: " + shift,
+    check(whole, lowered, "subtract in place: " + shift,
           [&] { return in_place(x, [](auto& y) { y -= 2; }); });
     check(
         whole, [](double v) { return 2 - v; }, "subtract: " + shift, [&] { return 2 - x; });
@@ -103,8 +105,8 @@ void numbers(ashlar::mesh const& m, index const& extents) {
       check(
           linear, third, "divide: " + scale, [&] { return x / 3; }, near);
       check(
-          linear, third, "divide: " + scale, [&] { return in_place(x, [](auto& y) { y /= 3; }); },
-          near);
+          linear, third, "divide in place: " + scale,
+          [&] { return in_place(x, [](auto& y) { y /= 3; }); }, near);
       dense const odd = mapped(a, [](double v) { return 2 * v + 1; });
       auto const z = placed<T, 2>(m, odd, p, 5);
       expect(

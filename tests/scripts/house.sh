@@ -5,7 +5,8 @@
 #
 # Checks the form of source files. Each header, including CUDA headers (.cuh), has at most 400
 # lines, two SPDX lines and #pragma once. Each .cu has the SPDX lines. All C++ and CUDA files are
-# formatted with .clang-format. Their comments have at most 100 columns, except tables.
+# formatted with .clang-format. Their comments have at most 100 columns, except tables. Each message
+# that a header defines as ASHLAR_SAYS_.. is expected by a file of tests/compile_fail.
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -42,6 +43,36 @@ done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.
     text = substr($0, length($1) + length($2) + 3)
     if (length(text) > 100) print $1 ":" $2 ":"
   }')
+
+# A message is recognized by the beginning of its longest part between parameters: at least 20
+# characters, and so many that no other message has them.
+mapfile -t headers < <(grep -rl '^#define ASHLAR_SAYS_' include)
+if [ "${#headers[@]}" -gt 0 ]; then
+  while IFS= read -r name; do
+    complain "$name" "no file of tests/compile_fail expects this message"
+  done < <(perl -0777 -ne '
+    if ($ARGV =~ /\.cpp$/) {
+      $expected .= "$_\n" for /^\/\/ expect: (.*)$/mg;
+      next;
+    }
+    s/\\\n/ /g;   # one line for each macro
+    s/"\s+"//g;   # one literal for each part
+    while (/^#define (ASHLAR_SAYS_\w+)(?:\([^)]*\))? (.*)$/mg) {
+      my ($name, $value) = ($1, $2);
+      next if $value =~ /^\s*ASHLAR_SAYS_/;  # made of another message
+      my @parts = map { s/\\"/"/gr } $value =~ /"((?:[^"\\]|\\.)*)"/g;
+      ($part{$name}) = sort { length $b <=> length $a } @parts;
+    }
+    END {
+      for my $name (sort keys %part) {
+        my @others = map { $part{$_} } grep { $_ ne $name } keys %part;
+        my $size = 20;
+        ++$size while $size < length $part{$name} and
+          grep { index($_, substr $part{$name}, 0, $size) >= 0 } @others;
+        print "$name\n" if index($expected, substr $part{$name}, 0, $size) < 0;
+      }
+    }' "${headers[@]}" tests/compile_fail/*.cpp)
+fi
 
 # Other versions of clang-format format differently, so only version 16 is used.
 formatter=

@@ -77,7 +77,9 @@ auto argmax(X const& x) {
 template <int Dim, distributed X>
 ill_formed argmax(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmax"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_ARG("argmax"));
+  static_assert(detail::matched_if<detail::has_dim<Dim, X>,
+                                   detail::index_rule<X::rank, Dim, reduction::max>, X>::fits,
+                ASHLAR_SAYS_ARG("argmax"));
   return {};
 }
 
@@ -92,7 +94,9 @@ auto argmin(X const& x) {
 template <int Dim, distributed X>
 ill_formed argmin(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmin"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_ARG("argmin"));
+  static_assert(detail::matched_if<detail::has_dim<Dim, X>,
+                                   detail::index_rule<X::rank, Dim, reduction::min>, X>::fits,
+                ASHLAR_SAYS_ARG("argmin"));
   return {};
 }
 
@@ -115,7 +119,9 @@ auto cumulative_sum(X const& x) {
 template <int Dim, distributed X>
 ill_formed cumulative_sum(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("cumulative_sum"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_CUMULATIVE);
+  static_assert(
+      detail::matched_if<detail::has_dim<Dim, X>, detail::cumulative_rule<X::rank, Dim>, X>::fits,
+      ASHLAR_SAYS_CUMULATIVE);
   return {};
 }
 

@@ -78,7 +78,8 @@ auto cast(X const& x) {
 }
 template <class To, distributed X>
 ill_formed cast(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_CAST);
+  static_assert(detail::matched<detail::cast_rule<typename X::value_type, To, X::rank>, X>::fits,
+                ASHLAR_SAYS_CAST);
   return {};
 }
 

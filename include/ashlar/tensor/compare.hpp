@@ -87,8 +87,11 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
   template <distributed X, distributed Y>                                                          \
   ill_formed function(X const&, Y const&) {                                                        \
     static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);                               \
-    static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED_AS(#title, text));        \
-    static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,                    \
+    static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,                              \
+                                     detail::rule_for<detail::title##_rule, X, Y>, X, Y>::fits,    \
+                  ASHLAR_SAYS_REPEATED_AS(#title, text));                                          \
+    static_assert(detail::matched_if<detail::fails_as_alike<X, Y>,                                 \
+                                     detail::rule_for<detail::title##_rule, X, Y>, X, Y>::fits,    \
                   ASHLAR_SAYS_COMPARE(#title, text));                                              \
     return {};                                                                                     \
   }                                                                                                \
@@ -113,13 +116,15 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
   template <distributed X, class Scalar>                                                           \
     requires detail::scalar_for<Scalar, X>                                                         \
   ill_formed function(X const&, Scalar) {                                                          \
-    static_assert(detail::always_false<X>, ASHLAR_SAYS_COMPARE_NUMBER(#title));                    \
+    static_assert(detail::matched<detail::title##_number_rule<X::rank>, X>::fits,                  \
+                  ASHLAR_SAYS_COMPARE_NUMBER(#title));                                             \
     return {};                                                                                     \
   }                                                                                                \
   template <class Scalar, distributed X>                                                           \
     requires detail::scalar_for<Scalar, X>                                                         \
   ill_formed function(Scalar, X const&) {                                                          \
-    static_assert(detail::always_false<X>, ASHLAR_SAYS_COMPARE_NUMBER(#title));                    \
+    static_assert(detail::matched<detail::title##_number_rule<X::rank>, X>::fits,                  \
+                  ASHLAR_SAYS_COMPARE_NUMBER(#title));                                             \
     return {};                                                                                     \
   }
 

@@ -81,7 +81,8 @@ auto dot(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed dot(X const&, Y const&) {
   static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_DOT);
+  static_assert(detail::matched_if<detail::alike<X, Y>, detail::dot_rule<X::rank>, X, Y>::fits,
+                ASHLAR_SAYS_DOT);
   return {};
 }
 
@@ -95,7 +96,7 @@ auto norm(X const& x) {
 }
 template <distributed X>
 ill_formed norm(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_NORM);
+  static_assert(detail::matched<detail::norm_rule<X::rank>, X>::fits, ASHLAR_SAYS_NORM);
   return {};
 }
 

@@ -178,25 +178,27 @@ auto einsum(X const& x) {
 namespace detail {
 /// The body of the fallbacks: fails to compile, with a message that names the fault. `Fits` says
 /// whether the number of operands, their numbers of dims and their types fit the text.
-template <einsum_text Text, bool Fits>
+template <einsum_text Text, bool Fits, class... Operands>
 constexpr void say_einsum_fault() {
   constexpr auto fault = einsum_of<Text>.fault;
   static_assert(fault != einsum_fault::form, ASHLAR_SAYS_EINSUM_FORM);
   static_assert(fault != einsum_fault::letter_twice, ASHLAR_SAYS_EINSUM_TWICE);
   static_assert(fault != einsum_fault::unknown_letter, ASHLAR_SAYS_EINSUM_UNKNOWN);
   static_assert(fault != einsum_fault::none || Fits, ASHLAR_SAYS_EINSUM_OPERANDS);
-  static_assert(fault != einsum_fault::none || !Fits, ASHLAR_SAYS_EINSUM);
+  static_assert(
+      matched_if<(fault == einsum_fault::none && Fits), einsum_rule<Text>, Operands...>::fits,
+      ASHLAR_SAYS_EINSUM);
 }
 }  // namespace detail
 
 template <einsum_text Text, distributed X, distributed Y>
 ill_formed einsum(X const&, Y const&) {
-  detail::say_einsum_fault<Text, detail::einsum_operands<Text, X, Y>>();
+  detail::say_einsum_fault<Text, detail::einsum_operands<Text, X, Y>, X, Y>();
   return {};
 }
 template <einsum_text Text, distributed X>
 ill_formed einsum(X const&) {
-  detail::say_einsum_fault<Text, detail::einsum_operand<Text, X>>();
+  detail::say_einsum_fault<Text, detail::einsum_operand<Text, X>, X>();
   return {};
 }
 

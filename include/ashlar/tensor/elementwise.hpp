@@ -113,7 +113,8 @@ auto map(X const& x, F f) {
 }
 template <distributed X, class F>
 ill_formed map(X const&, F) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("map", "map(x | to<B, ...>, f)"));
+  static_assert(detail::matched<detail::map_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_MAP_PARTIAL("map", "map(x | to<B, ...>, f)"));
   return {};
 }
 
@@ -126,7 +127,8 @@ auto gelu(X const& x) {
 }
 template <distributed X>
 ill_formed gelu(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("gelu", "gelu(x | to<B, ...>)"));
+  static_assert(detail::matched<detail::gelu_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_MAP_PARTIAL("gelu", "gelu(x | to<B, ...>)"));
   return {};
 }
 
@@ -138,7 +140,8 @@ auto relu(X const& x) {
 }
 template <distributed X>
 ill_formed relu(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("relu", "relu(x | to<B, ...>)"));
+  static_assert(detail::matched<detail::relu_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_MAP_PARTIAL("relu", "relu(x | to<B, ...>)"));
   return {};
 }
 
@@ -152,8 +155,11 @@ auto operator+(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
-  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("add", "+"));
-  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
+                                   detail::rule_for<detail::add_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_REPEATED("add", "+"));
+  static_assert(detail::matched_if<detail::fails_as_alike<X, Y>,
+                                   detail::rule_for<detail::add_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_ADD("add", "+"));
   return {};
 }
@@ -169,8 +175,11 @@ auto operator-(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
-  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("subtract", "-"));
-  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
+                                   detail::rule_for<detail::subtract_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_REPEATED("subtract", "-"));
+  static_assert(detail::matched_if<detail::fails_as_alike<X, Y>,
+                                   detail::rule_for<detail::subtract_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_ADD("subtract", "-"));
   return {};
 }
@@ -185,8 +194,12 @@ auto operator*(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
-  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("multiply", "*"));
-  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_MULTIPLY);
+  static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
+                                   detail::rule_for<detail::multiply_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_REPEATED("multiply", "*"));
+  static_assert(detail::matched_if<detail::fails_as_alike<X, Y>,
+                                   detail::rule_for<detail::multiply_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_MULTIPLY);
   return {};
 }
 
@@ -201,8 +214,12 @@ auto operator/(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed operator/(X const&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
-  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("divide", "/"));
-  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_DIVIDE);
+  static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
+                                   detail::rule_for<detail::divide_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_REPEATED("divide", "/"));
+  static_assert(detail::matched_if<detail::fails_as_alike<X, Y>,
+                                   detail::rule_for<detail::divide_rule, X, Y>, X, Y>::fits,
+                ASHLAR_SAYS_DIVIDE);
   return {};
 }
 
@@ -221,7 +238,7 @@ auto softmax(X const& x) {
 }
 template <distributed X>
 ill_formed softmax(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SOFTMAX);
+  static_assert(detail::matched<detail::softmax_rule<X::rank>, X>::fits, ASHLAR_SAYS_SOFTMAX);
   return {};
 }
 

@@ -53,10 +53,14 @@ namespace ashlar {
   template <distributed X, distributed Y>                                                          \
   ill_formed function(X const&, Y const&) {                                                        \
     static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);                               \
-    static_assert(!detail::fails_as_repeated<X, Y>,                                                \
-                  ASHLAR_SAYS_REPEATED_AS(#function, #function "(x, y | to<...>)"));               \
-    static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,                    \
-                  ASHLAR_SAYS_EXTREMUM(#function));                                                \
+    static_assert(                                                                                 \
+        detail::matched_if<detail::fails_as_repeated<X, Y>,                                        \
+                           detail::rule_for<detail::function##_of_two_rule, X, Y>, X, Y>::fits,    \
+        ASHLAR_SAYS_REPEATED_AS(#function, #function "(x, y | to<...>)"));                         \
+    static_assert(                                                                                 \
+        detail::matched_if<detail::fails_as_alike<X, Y>,                                           \
+                           detail::rule_for<detail::function##_of_two_rule, X, Y>, X, Y>::fits,    \
+        ASHLAR_SAYS_EXTREMUM(#function));                                                          \
     return {};                                                                                     \
   }                                                                                                \
   template <distributed X, class Scalar>                                                           \
@@ -71,7 +75,8 @@ namespace ashlar {
   template <distributed X, class Scalar>                                                           \
     requires detail::scalar_for<Scalar, X>                                                         \
   ill_formed function(X const&, Scalar) {                                                          \
-    static_assert(detail::always_false<X>, ASHLAR_SAYS_EXTREMUM_NUMBER(#function));                \
+    static_assert(detail::matched<detail::function##_number_rule<X::rank>, X>::fits,               \
+                  ASHLAR_SAYS_EXTREMUM_NUMBER(#function));                                         \
     return {};                                                                                     \
   }                                                                                                \
   template <class Scalar, distributed X>                                                           \

@@ -43,7 +43,7 @@ inline constexpr bool is_integral_tensor = std::is_integral_v<typename X::value_
   }                                                                                                \
   template <distributed X>                                                                         \
   ill_formed function(X const&) {                                                                  \
-    static_assert(detail::always_false<X>,                                                         \
+    static_assert(detail::matched<detail::function##_rule<X::rank>, X>::fits,                      \
                   ASHLAR_SAYS_MAP_PARTIAL(#function, #function "(x | to<B, ...>)"));               \
     return {};                                                                                     \
   }
@@ -79,7 +79,8 @@ auto pow(X const& x, Scalar a) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed pow(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("pow", "pow(x | to<B, ...>, a)"));
+  static_assert(detail::matched<detail::pow_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_MAP_PARTIAL("pow", "pow(x | to<B, ...>, a)"));
   return {};
 }
 

@@ -74,6 +74,31 @@ struct divide_in_place_rule {
   }
 };
 
+template <int Rank>
+struct scale_in_place_rule : scale_rule<Rank> {
+  static constexpr char const* name = "multiply in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("multiply in place",
+                                                            ASHLAR_IN_PLACE_OF_NUMBER("*="));
+};
+template <int Rank>
+struct scale_down_in_place_rule : scale_rule<Rank> {
+  static constexpr char const* name = "divide in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("divide in place",
+                                                            ASHLAR_IN_PLACE_OF_NUMBER("/="));
+};
+template <int Rank>
+struct shift_in_place_rule : shift_rule<Rank> {
+  static constexpr char const* name = "add in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_SHIFT("add in place",
+                                                            ASHLAR_IN_PLACE_OF_NUMBER("+="));
+};
+template <int Rank>
+struct lower_in_place_rule : shift_rule<Rank> {
+  static constexpr char const* name = "subtract in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_SHIFT("subtract in place",
+                                                            ASHLAR_IN_PLACE_OF_NUMBER("-="));
+};
+
 template <class X>
 concept writable = distributed<X> && !std::is_const_v<X>;
 
@@ -84,6 +109,13 @@ inline constexpr bool too_many_dims = [] {
 }();
 template <class X, class Y>
 concept addable_in_place = combinable<X, Y> && !too_many_dims<X, Y>;
+
+/// Choose the message for typed X and Y whose placements match no row, as in repeated.hpp.
+template <class X, class Y>
+inline constexpr bool fails_in_place_as_repeated = addable_in_place<X, Y> &&
+                                                   fails_as_repeated<X, Y>;
+template <class X, class Y>
+inline constexpr bool fails_in_place_as_alike = addable_in_place<X, Y> && !fails_as_repeated<X, Y>;
 
 }  // namespace detail
 
@@ -99,9 +131,11 @@ template <detail::writable X, distributed Y>
 ill_formed operator+=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("add in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                                   detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("add in place", "+="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+  static_assert(detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                                   detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_IN_PLACE("add in place", "+="));
   return {};
 }
@@ -118,10 +152,14 @@ template <detail::writable X, distributed Y>
 ill_formed operator-=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("subtract in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("subtract in place", "-="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::subtract_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("subtract in place", "-="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::subtract_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
   return {};
 }
 
@@ -137,10 +175,14 @@ template <detail::writable X, distributed Y>
 ill_formed operator*=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("multiply in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("multiply in place", "*="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::multiply_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("multiply in place", "*="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::multiply_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
   return {};
 }
 
@@ -157,74 +199,86 @@ template <detail::writable X, distributed Y>
 ill_formed operator/=(X&, Y const&) {
   static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("divide in place"));
-  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_REPEATED("divide in place", "/="));
-  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
-                ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
+                         detail::rule_for<detail::divide_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_REPEATED("divide in place", "/="));
+  static_assert(
+      detail::matched_if<detail::fails_in_place_as_alike<X, Y>,
+                         detail::rule_for<detail::divide_in_place_rule, X, Y>, X, Y>::fits,
+      ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
   return {};
 }
 
 /// Multiplies x by the number a. Returns x. Communicates nothing.
 template <detail::writable X, class Scalar>
-  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
+  requires detail::scalar_for<Scalar, X> &&
+           locally_applicable<detail::scale_in_place_rule<X::rank>, X>
 X& operator*=(X& x, Scalar a) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply in place"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply_in_place<detail::scale_rule<X::rank>>(x,
-                                                             device::scaled<A>{static_cast<A>(a)});
+  return detail::apply_in_place<detail::scale_in_place_rule<X::rank>>(
+      x, device::scaled<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*=(X&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  static_assert(detail::matched<detail::scale_in_place_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("multiply in place", ASHLAR_IN_PLACE_OF_NUMBER("*=")));
   return {};
 }
 
 /// Divides x by the number a. Returns x. Communicates nothing.
 template <detail::writable X, class Scalar>
-  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_down_rule<X::rank>, X>
+  requires detail::scalar_for<Scalar, X> &&
+           locally_applicable<detail::scale_down_in_place_rule<X::rank>, X>
 X& operator/=(X& x, Scalar a) {
   static_assert(detail::has_fractions<X>, ASHLAR_SAYS_DIVIDE_INTEGERS);
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply_in_place<detail::scale_down_rule<X::rank>>(
+  return detail::apply_in_place<detail::scale_down_in_place_rule<X::rank>>(
       x, device::divided<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator/=(X&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("divide", "(x | to<B, ...>) / a"));
+  static_assert(detail::matched<detail::scale_down_in_place_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("divide in place", ASHLAR_IN_PLACE_OF_NUMBER("/=")));
   return {};
 }
 
 /// Adds the number a to each element of x. Returns x. Communicates nothing.
 template <detail::writable X, class Scalar>
-  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::shift_rule<X::rank>, X>
+  requires detail::scalar_for<Scalar, X> &&
+           locally_applicable<detail::shift_in_place_rule<X::rank>, X>
 X& operator+=(X& x, Scalar a) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add in place"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply_in_place<detail::shift_rule<X::rank>>(x,
-                                                             device::shifted<A>{static_cast<A>(a)});
+  return detail::apply_in_place<detail::shift_in_place_rule<X::rank>>(
+      x, device::shifted<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator+=(X&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
+  static_assert(detail::matched<detail::shift_in_place_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("add in place", ASHLAR_IN_PLACE_OF_NUMBER("+=")));
   return {};
 }
 
 /// Subtracts the number a from each element of x. Returns x. Communicates nothing.
 template <detail::writable X, class Scalar>
-  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::lower_rule<X::rank>, X>
+  requires detail::scalar_for<Scalar, X> &&
+           locally_applicable<detail::lower_in_place_rule<X::rank>, X>
 X& operator-=(X& x, Scalar a) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract in place"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply_in_place<detail::lower_rule<X::rank>>(x,
-                                                             device::lowered<A>{static_cast<A>(a)});
+  return detail::apply_in_place<detail::lower_in_place_rule<X::rank>>(
+      x, device::lowered<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator-=(X&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("subtract", "(x | to<B, ...>) - a"));
+  static_assert(detail::matched<detail::lower_in_place_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("subtract in place", ASHLAR_IN_PLACE_OF_NUMBER("-=")));
   return {};
 }
 

@@ -35,6 +35,14 @@ namespace ashlar {
 /// an ill_formed operand.
 struct ill_formed {};
 
+/// Stands for the mesh axis `Axis`, counted from 0, on which the placements of typed operands match
+/// no row of a table. Fallback overloads assert `fits`, which is false, so that GCC and Clang print
+/// on_mesh_axis<1>::fits with the message.
+template <int Axis>
+struct on_mesh_axis {
+  static constexpr bool fits = false;
+};
+
 namespace detail {
 
 template <class...>
@@ -80,6 +88,39 @@ constexpr char const* sentence_of(Placements const&... operands) {
   if constexpr (requires { Rule::sentence; }) return Rule::sentence;
   else return Rule::sentence_for(operands...);
 }
+
+/// Returns the first mesh axis on which typed operands match no row of the table of `Rule`, or that
+/// an operand does not have.
+template <class Rule, class... Operands>
+constexpr int failing_axis() {
+  int const axes[] = {static_value<Operands>.axes()...};
+  int axis = axes[0];
+  bool same = true;
+  for (int const n : axes) {
+    same = same && n == axes[0];
+    if (n < axis) axis = n;
+  }
+  if (same) (void)resolve(Rule::table(), &axis, static_value<Operands>...);
+  return axis;
+}
+
+/// What a fallback overload asserts: that typed operands fit the table of `Rule`, which is false on
+/// the failing axis. If the overload reports another mistake, `Concerned` is false, and nothing is
+/// asserted.
+template <bool Concerned, class Rule, class... Operands>
+struct match_if {
+  using type = on_mesh_axis<failing_axis<Rule, Operands...>()>;
+};
+template <class Rule, class... Operands>
+struct match_if<false, Rule, Operands...> {
+  struct type {
+    static constexpr bool fits = true;
+  };
+};
+template <bool Concerned, class Rule, class... Operands>
+using matched_if = typename match_if<Concerned, Rule, Operands...>::type;
+template <class Rule, class... Operands>
+using matched = matched_if<true, Rule, Operands...>;
 
 /// Returns the error for operands on two meshes, or on two parts of one mesh.
 inline error different_meshes(char const* name, mesh_part const& a, mesh_part const& b) {

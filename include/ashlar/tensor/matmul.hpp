@@ -82,9 +82,18 @@ ill_formed matmul(A const&, B const&) {
       detail::static_value<detail::matmul_tensor<A>>,
       detail::static_value<detail::matmul_tensor<B>>);
   static_assert(fault != detail::matmul_fault::axes, ASHLAR_SAYS_MATMUL_AXES);
-  static_assert(fault != detail::matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
-  static_assert(fault != detail::matmul_fault::contraction, ASHLAR_SAYS_MATMUL_CONTRACTION);
-  static_assert(fault != detail::matmul_fault::no_rule, ASHLAR_SAYS_MATMUL_NO_RULE);
+  static_assert(detail::matched_if<fault == detail::matmul_fault::partial_partial,
+                                   detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
+                                   detail::matmul_tensor<B>>::fits,
+                ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
+  static_assert(
+      detail::matched_if<fault == detail::matmul_fault::contraction, detail::matmul_rule_of<A, B>,
+                         detail::matmul_tensor<A>, detail::matmul_tensor<B>>::fits,
+      ASHLAR_SAYS_MATMUL_CONTRACTION);
+  static_assert(
+      detail::matched_if<fault == detail::matmul_fault::no_rule, detail::matmul_rule_of<A, B>,
+                         detail::matmul_tensor<A>, detail::matmul_tensor<B>>::fits,
+      ASHLAR_SAYS_MATMUL_NO_RULE);
   return {};
 }
 

@@ -49,9 +49,12 @@ template <class Rule, class Left, class Right>
 constexpr void say_matvec_fault() {
   constexpr auto fault = Rule::fault_of(static_value<Left>, static_value<Right>);
   static_assert(fault != matmul_fault::axes, ASHLAR_SAYS_MATMUL_AXES);
-  static_assert(fault != matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
-  static_assert(fault != matmul_fault::contraction, ASHLAR_SAYS_MATVEC_CONTRACTION);
-  static_assert(fault != matmul_fault::no_rule, ASHLAR_SAYS_MATVEC_NO_RULE);
+  static_assert(matched_if<fault == matmul_fault::partial_partial, Rule, Left, Right>::fits,
+                ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
+  static_assert(matched_if<fault == matmul_fault::contraction, Rule, Left, Right>::fits,
+                ASHLAR_SAYS_MATVEC_CONTRACTION);
+  static_assert(matched_if<fault == matmul_fault::no_rule, Rule, Left, Right>::fits,
+                ASHLAR_SAYS_MATVEC_NO_RULE);
 }
 
 /// Computes the local product of the matrix a and the vector x. `p` is the placement of the result.

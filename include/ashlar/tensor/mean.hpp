@@ -65,7 +65,8 @@ auto mean(X const& x) {
 template <int First, int... Rest, distributed X>
 ill_formed mean(X const&) {
   static_assert(detail::are_dims_of<X, First, Rest...>, ASHLAR_SAYS_DIMENSIONS("mean"));
-  static_assert(!detail::are_dims_of<X, First, Rest...>,
+  static_assert(detail::matched_if<detail::are_dims_of<X, First, Rest...>,
+                                   detail::mean_rule<X::rank>, X>::fits,
                 ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
   return {};
 }
@@ -80,7 +81,8 @@ auto mean(X const& x) {
 template <distributed X>
 ill_formed mean(X const&) {
   static_assert(X::rank > 0, ASHLAR_SAYS_DIMENSIONS("mean"));
-  static_assert(X::rank == 0, ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
+  static_assert(detail::matched_if<(X::rank > 0), detail::mean_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
   return {};
 }
 

@@ -75,7 +75,9 @@ auto sum(X const& x) {
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("sum"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("sum", "sum<0>(x | to<B, ...>)"));
+  static_assert(detail::matched_if<detail::has_dim<Dim, X>,
+                                   detail::reduce_rule<X::rank, Dim, reduction::sum>, X>::fits,
+                ASHLAR_SAYS_REDUCE("sum", "sum<0>(x | to<B, ...>)"));
   return {};
 }
 
@@ -90,7 +92,9 @@ auto max(X const& x) {
 template <int Dim, distributed X>
 ill_formed max(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("max"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("max", "max<0>(x | to<B, ...>)"));
+  static_assert(detail::matched_if<detail::has_dim<Dim, X>,
+                                   detail::reduce_rule<X::rank, Dim, reduction::max>, X>::fits,
+                ASHLAR_SAYS_REDUCE("max", "max<0>(x | to<B, ...>)"));
   return {};
 }
 
@@ -105,7 +109,9 @@ auto min(X const& x) {
 template <int Dim, distributed X>
 ill_formed min(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("min"));
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("min", "min<0>(x | to<B, ...>)"));
+  static_assert(detail::matched_if<detail::has_dim<Dim, X>,
+                                   detail::reduce_rule<X::rank, Dim, reduction::min>, X>::fits,
+                ASHLAR_SAYS_REDUCE("min", "min<0>(x | to<B, ...>)"));
   return {};
 }
 

@@ -89,6 +89,9 @@ inline constexpr bool fails_as_repeated = [] {
   else if constexpr (X::rank == Y::rank || !all_static<X, Y>) return false;
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
+/// Whether the message about operands that are placed differently is the right one instead.
+template <class X, class Y>
+inline constexpr bool fails_as_alike = combinable<X, Y> && !fails_as_repeated<X, Y>;
 
 /// Matches the dims of x and y from the last one on. Throws ashlar::error if two extents differ and
 /// neither is 1.

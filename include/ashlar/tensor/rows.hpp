@@ -109,7 +109,10 @@ template <distributed Table, distributed Ids>
 ill_formed take_rows(Table const&, Ids const&) {
   static_assert(detail::row_ids<Ids>, ASHLAR_SAYS_ROWS_IDS("take_rows"));
   static_assert(detail::table_and_ids<Table, Ids>, ASHLAR_SAYS_ROWS_DIMS("take_rows"));
-  static_assert(!detail::row_ids<Ids> || !detail::table_and_ids<Table, Ids>, ASHLAR_SAYS_TAKE_ROWS);
+  static_assert(
+      detail::matched_if<(detail::row_ids<Ids> && detail::table_and_ids<Table, Ids>),
+                         detail::take_rows_rule<Table::rank, Ids::rank>, Table, Ids>::fits,
+      ASHLAR_SAYS_TAKE_ROWS);
   return {};
 }
 
@@ -155,8 +158,10 @@ template <distributed Table, distributed Ids, distributed Rows>
 ill_formed add_rows(Table const&, Ids const&, Rows const&) {
   static_assert(detail::row_ids<Ids>, ASHLAR_SAYS_ROWS_IDS("add_rows"));
   static_assert(detail::table_ids_and_rows<Table, Ids, Rows>, ASHLAR_SAYS_ROWS_DIMS("add_rows"));
-  static_assert(!detail::row_ids<Ids> || !detail::table_ids_and_rows<Table, Ids, Rows>,
-                ASHLAR_SAYS_ADD_ROWS);
+  static_assert(
+      detail::matched_if<(detail::row_ids<Ids> && detail::table_ids_and_rows<Table, Ids, Rows>),
+                         detail::add_rows_rule<Table::rank, Ids::rank>, Table, Ids, Rows>::fits,
+      ASHLAR_SAYS_ADD_ROWS);
   return {};
 }
 

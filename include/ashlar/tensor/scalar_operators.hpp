@@ -40,8 +40,8 @@ inline constexpr bool has_fractions = !std::is_integral_v<typename X::value_type
 
 template <int Rank>
 struct scale_rule {
-  static constexpr char const* name = "scale";
-  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)");
+  static constexpr char const* name = "multiply";
+  static constexpr char const* sentence = ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)");
   static constexpr signature_table table() { return linear_map_signatures(Rank); }
 };
 template <int Rank>
@@ -82,14 +82,15 @@ struct divide_by_rule : shift_rule<Rank> {
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(Scalar a, X const& x) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*(Scalar, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  static_assert(detail::matched<detail::scale_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)"));
   return {};
 }
 
@@ -97,14 +98,15 @@ ill_formed operator*(Scalar, X const&) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(X const& x, Scalar a) {
-  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator*(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  static_assert(detail::matched<detail::scale_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("multiply", "a * (x | to<B, ...>)"));
   return {};
 }
 
@@ -119,7 +121,8 @@ auto operator/(X const& x, Scalar a) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator/(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("divide", "(x | to<B, ...>) / a"));
+  static_assert(detail::matched<detail::scale_down_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("divide", "(x | to<B, ...>) / a"));
   return {};
 }
 
@@ -134,7 +137,8 @@ auto operator/(Scalar a, X const& x) {
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator/(Scalar, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("divide", "a / (x | to<B, ...>)"));
+  static_assert(detail::matched<detail::divide_by_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_MAP_PARTIAL("divide", "a / (x | to<B, ...>)"));
   return {};
 }
 
@@ -149,7 +153,8 @@ auto operator+(X const& x, Scalar a) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator+(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
+  static_assert(detail::matched<detail::shift_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
   return {};
 }
 
@@ -164,7 +169,8 @@ auto operator+(Scalar a, X const& x) {
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator+(Scalar, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
+  static_assert(detail::matched<detail::shift_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
   return {};
 }
 
@@ -179,7 +185,8 @@ auto operator-(X const& x, Scalar a) {
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator-(X const&, Scalar) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("subtract", "(x | to<B, ...>) - a"));
+  static_assert(detail::matched<detail::lower_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("subtract", "(x | to<B, ...>) - a"));
   return {};
 }
 
@@ -196,7 +203,8 @@ auto operator-(Scalar a, X const& x) {
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
 ill_formed operator-(Scalar, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("subtract", "a - (x | to<B, ...>)"));
+  static_assert(detail::matched<detail::subtract_from_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SHIFT("subtract", "a - (x | to<B, ...>)"));
   return {};
 }
 
@@ -208,7 +216,8 @@ auto operator-(X const& x) {
 }
 template <distributed X>
 ill_formed operator-(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("negate", "-(x | to<B, ...>)"));
+  static_assert(detail::matched<detail::negate_rule<X::rank>, X>::fits,
+                ASHLAR_SAYS_SCALE("negate", "-(x | to<B, ...>)"));
   return {};
 }
 

@@ -101,6 +101,8 @@
   name                                                                                             \
       ": a partial maximum or minimum cannot be scaled addend by addend, since a negative factor " \
       "swaps the two. Reduce it first, as in " fix "."
+// What to write in place of `x op a`, for x partial and a number a.
+#define ASHLAR_IN_PLACE_OF_NUMBER(op) "auto y = x | to<B, ...>; y " op " a"
 #define ASHLAR_SAYS_SOFTMAX_INTEGERS                                                               \
   "softmax: the probabilities are not integers. Make the tensor of float, double or bfloat16."
 #define ASHLAR_SAYS_FUNCTION_INTEGERS(name)                                                        \

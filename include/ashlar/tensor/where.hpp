@@ -119,7 +119,15 @@ template <distributed Mask, class X, class Y>
   requires(distributed<X> || distributed<Y>)
 ill_formed where(Mask const&, X const&, Y const&) {
   static_assert(detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE_OPERANDS);
-  static_assert(!detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE);
+  static_assert(detail::matched_if<(detail::mask_for<Mask, X> && detail::alike<X, Y>),
+                                   detail::where_rule<Mask::rank>, Mask, X, Y>::fits,
+                ASHLAR_SAYS_WHERE);
+  static_assert(detail::matched_if<(detail::mask_for<Mask, X> && detail::scalar_for<Y, X>),
+                                   detail::where_number_rule<Mask::rank>, Mask, X>::fits,
+                ASHLAR_SAYS_WHERE);
+  static_assert(detail::matched_if<(detail::mask_for<Mask, Y> && detail::scalar_for<X, Y>),
+                                   detail::where_number_rule<Mask::rank>, Mask, Y>::fits,
+                ASHLAR_SAYS_WHERE);
   return {};
 }
 

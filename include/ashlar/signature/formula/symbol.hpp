@@ -25,9 +25,11 @@
 //
 //   expect_extent(u, d, n)        refuses u unless its dim d has extent n
 //
-// No other operator compiles on symbols. For the other operators of ashlar/tensor.hpp, the
-// compiler's message lists the operators of formulas. Extents that do not fit throw ashlar::error.
+// No other operator compiles on symbols. refused_operators.hpp has the other operators of
+// ashlar/tensor.hpp, and what the compiler says of them. Operators on symbols are written without a
+// namespace. Extents that do not fit throw ashlar::error.
 
+#include <ashlar/signature/formula/refused_operators.hpp>
 #include <ashlar/signature/formula/symbol_dims.hpp>
 
 namespace ashlar::formulas {
@@ -160,65 +162,5 @@ constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
     throw error(u.in->name, "dim " + std::to_string(d) + " of " + to_string(extents) +
                                 " must have the extent " + std::to_string(expected) + ".");
 }
-
-// On tensors, sum(u), mean(u), max<d>(u) and the like are written without dims or with dims in
-// angle brackets. On symbols these forms are compile errors, whose message says how to write them.
-#define ASHLAR_SAYS_FORMULA_DIM(name)                                                              \
-  template <int... Number, int Rank>                                                               \
-  constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \
-    static_assert(detail::never<symbol<Rank>>,                                                     \
-                  "formula: " #name " takes dims as arguments: " #name "(u, 0), or -1 for the "    \
-                  "last dim.");                                                                    \
-    return u;                                                                                      \
-  }
-ASHLAR_SAYS_FORMULA_DIM(sum)
-ASHLAR_SAYS_FORMULA_DIM(mean)
-ASHLAR_SAYS_FORMULA_DIM(max)
-ASHLAR_SAYS_FORMULA_DIM(min)
-#undef ASHLAR_SAYS_FORMULA_DIM
-
-#define ASHLAR_NO_FORMULA_ASSIGNMENT(op)                                                           \
-  template <int Rank, class V>                                                                     \
-  constexpr symbol<Rank>& operator op(symbol<Rank>& u, V const&) {                                 \
-    static_assert(detail::never<V>,                                                                \
-                  "formula: an operator gives a new tensor and changes none, so " #op              \
-                  " is not an "                                                                    \
-                  "operator of formulas. Write u = u + v.");                                       \
-    return u;                                                                                      \
-  }
-ASHLAR_NO_FORMULA_ASSIGNMENT(+=)
-ASHLAR_NO_FORMULA_ASSIGNMENT(-=)
-ASHLAR_NO_FORMULA_ASSIGNMENT(*=)
-ASHLAR_NO_FORMULA_ASSIGNMENT(/=)
-#undef ASHLAR_NO_FORMULA_ASSIGNMENT
-
-// Functions of ashlar/tensor that formulas do not have. Calling one on a symbol is a compile error.
-#define ASHLAR_NO_FORMULA_FUNCTION(name)                                                           \
-  template <int... Number, int Rank, class... More>                                                \
-  constexpr symbol<Rank> name(symbol<Rank> u, More const&...) {                                    \
-    static_assert(detail::never<symbol<Rank>, More...>, ASHLAR_SAYS_FORMULA_OPERATOR(#name));      \
-    return u;                                                                                      \
-  }
-ASHLAR_NO_FORMULA_FUNCTION(dot)
-ASHLAR_NO_FORMULA_FUNCTION(norm)
-ASHLAR_NO_FORMULA_FUNCTION(map)
-ASHLAR_NO_FORMULA_FUNCTION(transposed)
-ASHLAR_NO_FORMULA_FUNCTION(reshape)
-ASHLAR_NO_FORMULA_FUNCTION(slice)
-ASHLAR_NO_FORMULA_FUNCTION(concat)
-ASHLAR_NO_FORMULA_FUNCTION(redistribute)
-#undef ASHLAR_NO_FORMULA_FUNCTION
-
-// max and min are also functions of two tensors, which formulas do not have.
-#define ASHLAR_NO_FORMULA_EXTREMUM(name)                                                           \
-  template <int Rank, class V>                                                                     \
-    requires(!std::same_as<V, int>)                                                                \
-  constexpr symbol<Rank> name(symbol<Rank> u, V const&) {                                          \
-    static_assert(detail::never<V>, ASHLAR_SAYS_FORMULA_OPERATOR(#name " of two tensors"));        \
-    return u;                                                                                      \
-  }
-ASHLAR_NO_FORMULA_EXTREMUM(max)
-ASHLAR_NO_FORMULA_EXTREMUM(min)
-#undef ASHLAR_NO_FORMULA_EXTREMUM
 
 }  // namespace ashlar::formulas

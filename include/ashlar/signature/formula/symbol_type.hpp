@@ -3,20 +3,12 @@
 
 #pragma once
 
-// The type of symbols (symbol.hpp), the compiler message for operators that formulas do not have,
-// and the functions that read the numbers of a symbol's dims.
+// The type of symbols (symbol.hpp), and the functions that read the numbers of a symbol's dims.
 
 #include <concepts>
 #include <type_traits>
 
 #include <ashlar/signature/formula/graph.hpp>
-
-#define ASHLAR_SAYS_FORMULA_OPERATOR(NAME)                                                         \
-  "formula: " NAME                                                                                 \
-  " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
-  "einsum, sum, mean, max and min(u, dims..), softmax, permute, transpose, split_dim, flatten, "   \
-  "pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, erf, abs, relu and gelu. Write " \
-  "a layer of your own for other operators: see nn/layer.hpp."
 
 namespace ashlar::formulas {
 

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: argmax, argmin: devices have no kernel for it, so it runs on the host.
+
+// The loop of the host cannot read a shard in device memory.
+
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/tensor/along_dim.hpp>
+#include <ashlar/tensor/factory.hpp>
+
+#ifdef ASHLAR_CONTROL
+using mesh = ashlar::mesh;
+#else
+using mesh = ashlar::nccl::mesh;
+#endif
+
+auto f(mesh const& m, ashlar::placement const& p) {
+  auto const x = ashlar::empty<float, 1>(m, {4}, p);
+  return ashlar::argmax<0>(x);
+}

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: formula: < is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: <= is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: > is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: >= is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: equal is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: where is not an operator of formulas. They have + - * / of tensors and numbers,
+// expect: formula: min of two operands is not an operator of formulas. They have + - * / of tensors and numbers,
+
+// Formulas choose by functions of one number, such as relu, and by max and min over dims.
+
+#include <ashlar/signature/formula/symbol.hpp>
+
+using ashlar::formulas::symbol;
+
+#ifdef ASHLAR_CONTROL
+auto f(symbol<2> u) { return relu(u) + abs(u) * min(u, 1); }
+#else
+auto f(symbol<2> u, symbol<2> v) { return where(u, v, 0); }
+auto g(symbol<2> u, symbol<2> v) { return u < v; }
+auto h(symbol<2> u) { return 1 <= u; }
+auto i(symbol<2> u) { return u > 1.5; }
+auto j(symbol<2> u, symbol<1> v) { return u >= v; }
+auto k(symbol<2> u) { return equal(u, 1); }
+auto l(symbol<2> u) { return min(0.5, u); }
+#endif
