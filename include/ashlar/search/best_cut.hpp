@@ -304,9 +304,9 @@ class cut_search {
   bool fits(std::vector<int> const& cut, pipelines::schedule const& order) {
     if (limit_ == 0) return true;
     auto const bytes = net_.bytes(cut);
-    auto const skips = net_.bytes_of_skips(cut);
+    pipeline_memory const memory(order, net_.boundaries(cut), net_.bytes_of_skips(cut));
     for (int p = 0; p < order.positions; ++p)
-      if (memory_of_part(order, p, bytes, skips) > limit_) {
+      if (memory.of_part(p, bytes) > limit_) {
         best_.is_limited = true;
         return false;
       }
