@@ -51,6 +51,9 @@ struct stage_bytes {
   std::int64_t lasting = 0;  ///< part of `one` that is held for the whole step
   std::int64_t held = 0, waiting = 0;
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
+  /// Whether a tied parameter arrives from another part, and is redistributed before the first
+  /// forward pass reads its input.
+  bool tied = false;
 };
 
 /// Returns the bytes of a stage, described as a chain with one micro-batch in flight.
@@ -60,6 +63,8 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
   stage_bytes sum;
   for (int i = 0; i < stage.size(); ++i) {
     list.push_back(memory_of(stage, chosen, i));
+    for (auto const& p : stage.spec(i).parameters)
+      sum.tied = sum.tied || (p.is_apart && p.tie == tie_role::later);
     auto const& own = list.back();
     sum.lasting += own.lasting;
     sum.held += own.held;
@@ -201,6 +206,10 @@ class pipeline_memory {
     if (before < 0 || before + 1 == schedule_.stages()) return;
     auto const& tensor = between(before, forward);
     bool const joined = is_joined(before);
+    if (auto& own = part.own[static_cast<std::size_t>(a.chunk)]; own.tied && forward) {
+      part.raise(own.one - own.lasting);
+      own.tied = false;
+    }
     part.now -= joined ? tensor.made : tensor.arriving;
     part.raise(joined ? tensor.joined : tensor.after);
   }

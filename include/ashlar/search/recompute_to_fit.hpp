@@ -13,9 +13,8 @@
 
 namespace ashlar::search {
 
-/// Returns the number of recomputed segments of each stage of the model's chain, at least as many as
-/// the chain recomputes there. Returns nothing if a part does not fit even if it recomputes all
-/// segments.
+/// Returns the number of recomputed segments of each stage, at least as many as the model's chain
+/// recomputes there. Returns nothing if a part does not fit even if it recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,
