@@ -41,8 +41,8 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
 /// few lists of depths.
 ///   most       the largest depth of each position for which memory may suffice
 ///   held       bytes that one more micro-batch in flight takes at each position
-///   excess_of  excess_of(order) returns the bytes by which each part exceeds the limit, or negative
-///              numbers
+///   excess_of  excess_of(order) returns the bytes by which each part exceeds the limit, which are
+///              negative if it fits
 template <class Keep, class Excess>
 void try_warm_ups_within(int micro_batches, pipelines::pipeline_costs const& costs,
                          pipelines::skip_transfers const& skips, std::vector<int> most,
