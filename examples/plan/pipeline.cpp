@@ -14,6 +14,7 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 
+#include "../support/micro_batches.hpp"
 #include "models.hpp"
 #include "report.hpp"
 
@@ -29,16 +30,6 @@ options in_micro_batches(options o, int m) {
   o.micro_batches = m;
   o.batch /= m;
   return o;
-}
-
-/// Returns the numbers of micro-batches to try, largest first. All of them divide the batch. If `o`
-/// fixes the number, returns only this number.
-std::vector<int> micro_batch_counts(options const& o) {
-  if (o.micro_batches != 0) return {o.micro_batches};
-  std::vector<int> list;
-  for (std::int64_t m = std::min<std::int64_t>(o.batch, 4096); m >= 1; --m)
-    if (o.batch % m == 0) list.push_back(static_cast<int>(m));
-  return list;
 }
 
 /// The plan of --diff, with which the found pipeline is compared, and the problem of this plan. The
@@ -83,7 +74,7 @@ std::optional<options> run_pipeline(options const& o) {
     return search::optimal(chain, t, m);
   };
   auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
-    search::pipeline_options how{std::move(stages), micro_batch_counts(o)};
+    search::pipeline_options how{std::move(stages), micro_batch_counts(o.batch, o.micro_batches)};
     if (o.schedule == "auto") how.schedules = search::all_schedules();
     else how.schedules = {o.schedule};
     how.any_cuts = o.schedule != "1f1b";

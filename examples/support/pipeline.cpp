@@ -40,9 +40,10 @@ int number_in(std::string_view text) {
 std::string schedule_text(std::string const& path) {
   std::ifstream in(path);
   if (!in)
-    throw ashlar::error("--schedule", "\"" + path +
-                                          "\" is neither a file nor one of gpipe, 1f1b, eager, "
-                                          "interleaved:2, zb_h1, zb_h2, zb_v and dual_pipe_v.");
+    throw ashlar::error("--schedule",
+                        "\"" + path +
+                            "\" is neither a file nor one of gpipe, 1f1b, eager, "
+                            "interleaved:2, zb_h1, zb_h2, zb_v, dual_pipe_v and auto.");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -91,7 +92,8 @@ void add_pipeline_options(CLI::App& app, training_options& o) {
   app.add_option(
          "--schedule", o.schedule,
          "order of a pipeline's passes: gpipe, 1f1b, eager, interleaved:V (V stages on each "
-         "part), zb_h1, zb_h2, zb_v, dual_pipe_v, or a file (default: the plan's, or 1f1b)")
+         "part), zb_h1, zb_h2, zb_v, dual_pipe_v, a file, or auto (all schedules, cuts and "
+         "micro-batches are searched; default: the plan's, or 1f1b)")
       ->needs("--pipeline");
   app.add_option("--in-flight", o.in_flight,
                  "the most micro-batches that a stage may have in flight (default: any number)")
@@ -112,10 +114,10 @@ pipelines::schedule schedule_named(std::string const& name, int positions, int m
   return pipelines::parse_schedule(schedule_text(name));
 }
 
-std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
-                                                     search::problem const& problem,
-                                                     ashlar::topology const& mesh,
-                                                     ashlar::machine const& machine) {
+std::optional<search::pipeline_plan>
+choose_pipeline(training_options const& o, std::function<search::problem(int)> const& net_of,
+                std::vector<int> const& micro_batches, ashlar::topology const& mesh,
+                ashlar::machine const& machine) {
   if (o.pipeline.empty()) return {};
   auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
                           ashlar::machine const& m) {
@@ -124,17 +126,30 @@ std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
                         "is a file, but with --pipeline it says how the ranks of a stage "
                         "work together: auto, data or tensor.");
   };
-  auto const in_stages = [&](std::vector<int> stages) {
-    return search::pipeline([&](int) { return problem; }, mesh, machine,
-                            {std::move(stages), {problem.micro_batches}}, layout);
-  };
   int const parts = number_in(o.pipeline);
-  auto plan = parts > 0 ? in_stages({parts})
-              : o.pipeline == "auto"
-                  ? in_stages({})
-                  : ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine);
-  if (plan.stages.size() == 1) return synchronized_by(o.sync, problem, plan, machine);
   bool const is_file = parts == 0 && o.pipeline != "auto";
+  auto const searched = [&] {
+    search::pipeline_options how;
+    if (parts > 0) how.stages = {parts};
+    how.micro_batches = micro_batches;
+    if (searches_schedule(o)) {
+      how.schedules = search::all_schedules();
+      how.any_cuts = true;
+      how.in_flight = o.in_flight;
+    }
+    return search::pipeline(net_of, mesh, machine, how, layout);
+  };
+  if (searches_schedule(o)) {
+    if (is_file)
+      throw ashlar::error("--schedule",
+                          "auto searches stages and schedules, but --pipeline is a file, which has "
+                          "its stages. Write --pipeline auto or a number of parts.");
+    auto const plan = searched();
+    return synchronized_by(o.sync, net_of(plan.micro_batches()), plan, machine);
+  }
+  auto const problem = net_of(micro_batches.front());
+  auto plan = is_file ? ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine) : searched();
+  if (plan.stages.size() == 1) return synchronized_by(o.sync, problem, plan, machine);
   if (!o.schedule.empty()) plan = with_schedule(problem, plan, o.schedule, is_file, machine);
   if (o.in_flight > 0)
     pipelines::refuse_in_flight(search::schedule_of(plan),

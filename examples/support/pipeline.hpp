@@ -11,12 +11,16 @@
 //   --schedule   (none)     the schedule of the plan, or 1F1B if the plan has none
 //                NAME       a name that schedule_named knows
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)
+//                auto       the search chooses the schedule, where the net is cut, and the number of
+//                           micro-batches unless that is given
 //   --in-flight  NUMBER     refuse schedules with more micro-batches in flight in a stage
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ashlar/machine/machine.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
@@ -34,13 +38,18 @@ void add_pipeline_options(CLI::App& app, training_options& o);
 ashlar::pipelines::schedule schedule_named(std::string const& name, int positions,
                                            int micro_batches);
 
-/// Returns the plan of --pipeline, or nothing if this option is not given. `problem` contains the
-/// number of micro-batches of a step, and `mesh` has all ranks. Throws ashlar::error if there is no
+/// Returns whether the search chooses the schedule of a pipeline.
+inline bool searches_schedule(training_options const& o) { return o.schedule == "auto"; }
+
+/// Returns the plan of --pipeline, or nothing if this option is not given. net_of(m) returns the
+/// net whose step has m micro-batches. `micro_batches` has the numbers to try, of which there is
+/// only one unless searches_schedule(o). `mesh` has all ranks. Throws ashlar::error if there is no
 /// such pipeline.
-std::optional<ashlar::search::pipeline_plan> choose_pipeline(training_options const& o,
-                                                             ashlar::search::problem const& problem,
-                                                             ashlar::topology const& mesh,
-                                                             ashlar::machine const& machine);
+std::optional<ashlar::search::pipeline_plan>
+choose_pipeline(training_options const& o,
+                std::function<ashlar::search::problem(int)> const& net_of,
+                std::vector<int> const& micro_batches, ashlar::topology const& mesh,
+                ashlar::machine const& machine);
 
 /// Returns the predicted bubble: the share of a step in which parts wait for other parts.
 double predicted_bubble(ashlar::search::pipeline_plan const& plan);

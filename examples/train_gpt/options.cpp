@@ -53,6 +53,9 @@ void check_device(options const& o) {
                                                   "train in float.");
   if (o.device == "cuda" && !o.pipeline.empty())
     throw CLI::ValidationError("--pipeline", "pipelines do not run on GPUs yet.");
+  if (o.micro_batches == 0 && !searches_schedule(o))
+    throw CLI::ValidationError("--micro-batches",
+                               "auto is for --pipeline with --schedule auto. Give a number.");
   if (!o.pipeline.empty() && o.interleaved != 1)
     throw CLI::ValidationError(
         "--interleaved",
@@ -112,8 +115,9 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
              "experts in every second block; 0: plain blocks. On the host only");
   add_number(app, "--top", o.top, 1, "experts that are chosen for each token");
   app.add_flag("--tied", o.tied, "use the embedding's table as the last matrix, as GPT-2 does");
-  add_number(app, "--micro-batches", o.micro_batches, 1,
-             "micro-batches in a step (gradient accumulation)");
+  add_auto_or_number(app, "--micro-batches", o.micro_batches,
+                     "micro-batches in a step (gradient accumulation); auto, which is the default "
+                     "with --schedule auto: --batch is that of a step, and the search divides it");
   add_auto_or_number(app, "--interleaved", o.interleaved,
                      "micro-batches that take turns: transfers of one beside computations of the "
                      "others; auto: the number that is predicted to be fastest, up to 4");
@@ -138,6 +142,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   app.add_option("--prompt", o.prompt, "text that the sample continues")->capture_default_str();
   app.final_callback([&] {
     if (o.model == "gpt2") take_gpt2(app, o);
+    if (searches_schedule(o) && app.count("--micro-batches") == 0) o.micro_batches = 0;
     check_model(app, o);
     check_device(o);
   });

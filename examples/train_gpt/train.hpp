@@ -13,6 +13,7 @@
 #include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
+#include "../support/micro_batches.hpp"
 #include "../support/pipeline.hpp"
 #include "../support/sync_option.hpp"
 #include "../support/training_loop.hpp"
@@ -75,18 +76,26 @@ inline auto llama(options const& o) {
 
 /// Trains a net on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
 template <class T, class Mesh, class Net>
-void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const& net) {
+void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
   namespace nn = ashlar::nn;
   bool const speaks = mesh.rank() == 0;
   if (o.prompt.empty()) throw ashlar::error("--prompt", "a sample needs a first byte to continue.");
-  byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR),
-                          std::int64_t{o.batch} * o.micro_batches, o.context, o.seed);
+  std::int64_t const sequences = std::int64_t{o.batch} * std::max(1, o.micro_batches);  // a step
+  byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR), sequences, o.context,
+                          o.seed);
 
-  auto problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
-  problem.interleaved = o.interleaved;
-  problem.updates_apart = search_chooses_updates(o.sync);
-  problem.overlap = o.interleaved == 0;  // the search then minimizes the overlapped time
-  auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
+  auto const net_of = [&](int m) {
+    auto described = nn::describe<T>(net, nn::token_batch{sequences / m, o.context, m});
+    described.interleaved = o.interleaved;
+    described.updates_apart = search_chooses_updates(o.sync);
+    described.overlap = o.interleaved == 0;  // the search then minimizes the overlapped time
+    return described;
+  };
+  auto const stages = choose_pipeline(o, net_of, micro_batch_counts(sequences, o.micro_batches),
+                                      mesh.topology(), mesh.machine());
+  if (stages) o.micro_batches = stages->micro_batches();
+  o.batch = static_cast<int>(sequences / o.micro_batches);
+  auto const problem = net_of(o.micro_batches);
   auto const plan = stages ? stages->chosen
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());
   auto model = stages ? nn::place<T>(net, mesh, *stages, o.seed)

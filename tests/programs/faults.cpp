@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small net on 4 ranks. Rank 2 commits the fault that the argument names.
-// tests/scripts/faults.sh runs this program and contains the table of faults.
+// Trains a small net on 4 ranks. Rank 2 commits the fault that the argument names. A fault in the
+// middle of a step (inner_throw, inner_kill) is committed by the rank that the second argument
+// names. tests/scripts/faults.sh runs this program and contains the table of faults.
 
 #include <chrono>
 #include <csignal>
@@ -62,6 +63,32 @@ void fill_one_expert(ashlar::mesh const& m) {
                                                       ashlar::parse_placement("S(1),S(1)"), routes);
 }
 
+/// A fault in the middle of a training step.
+struct fault_in_pass {
+  std::string how;
+  int pass;        ///< the backward pass in which this rank commits it; -1: another rank does
+  int passes = 0;  ///< number of backward passes that this rank has begun
+};
+
+/// A relu whose backward pass commits a fault.
+class faulty_relu : public nn::relu {
+ public:
+  explicit faulty_relu(fault_in_pass& fault) : fault_(&fault) {}
+
+  template <class Call>
+  auto backward(Call const& c) const {
+    if (fault_->passes++ == fault_->pass) {
+      if (fault_->how == "throw")
+        throw ashlar::error("faulty_relu", "its backward pass has failed");
+      std::raise(SIGKILL);
+    }
+    return nn::relu::backward(c);
+  }
+
+ private:
+  fault_in_pass* fault_;
+};
+
 /// Returns a plan of two stages along the axis "node". Within a stage, the plan is data-parallel.
 ashlar::search::pipeline_plan two_stages(ashlar::search::problem const& problem,
                                          ashlar::mesh const& m) {
@@ -69,6 +96,23 @@ ashlar::search::pipeline_plan two_stages(ashlar::search::problem const& problem,
   auto const placed = ashlar::search::data_parallel(problem, stage, m.machine());
   return ashlar::search::price_pipeline(problem, placed, {0, 2, problem.size()}, {0, 0}, 0,
                                         problem.micro_batches, m.machine());
+}
+
+/// Trains two stages. Rank `rank` commits the fault `how` in step 3, in its backward pass of
+/// micro-batch 1, while sends and receives of this rank are under way.
+void train_with_fault_in_pass(ashlar::mesh const& m, std::string const& how, int rank) {
+  constexpr int micro_batches = 4;
+  fault_in_pass fault{how, m.rank() == rank ? 3 * micro_batches + 1 : -1};
+  auto const net = nn::chain(nn::linear(12, 16), faulty_relu(fault), nn::linear(16, 16),
+                             faulty_relu(fault), nn::linear(16, 8));
+  auto const problem = any_length(nn::describe(net, nn::feature_batch{12, 12, micro_batches}));
+  auto model = nn::place<float>(net, m, two_stages(problem, m), 1);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-3});
+  ashlar::train::batch_data<float> batch;
+  batch.inputs.resize(std::size_t{12} * 12 * micro_batches, 0.5f);
+  batch.targets.resize(std::size_t{12} * micro_batches, 3);
+  for (int step = 0; step < 6; ++step) trainer.step(batch);
+  if (m.rank() == 0) std::printf("done\n");
 }
 
 void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
@@ -127,5 +171,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   ashlar::mesh const m(env.world(), {{"node", 2}, {"gpu", 2}});
-  train(m, argc > 1 ? argv[1] : "none", argc > 2 ? argv[2] : "");
+  std::string const how = argc > 1 ? argv[1] : "none", more = argc > 2 ? argv[2] : "";
+  if (how.starts_with("inner_")) train_with_fault_in_pass(m, how.substr(6), std::stoi(more));
+  else train(m, how, more);
 }

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault. The fault must end
+# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault; in the middle of a
+# pipelined step, rank 0 of the first stage commits faults too. The fault must end
 # the job within ten seconds, with a non-zero exit status and a message that names the rank and the
 # operation, and must leave no files in /dev/shm and no process. Environment variables:
 #
@@ -25,11 +26,13 @@ mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
 command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 oversubscribe=()
 # MPICH's launcher ends the other ranks within half a millisecond, so that they cannot report.
-killed='Rank 2 was killed: its process [0-9]+ on .* Rank [0-9] is in |BAD TERMINATION'
+or_ended='|BAD TERMINATION'
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
   oversubscribe=(--oversubscribe)
-  killed="${killed%|*}"
+  or_ended=
 fi
+# killed <rank>: prints what the output says when that rank is killed.
+killed() { printf 'Rank %s was killed: its process [0-9]+ on .* Rank [0-9] is in %s' "$1" "$or_ended"; }
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 export ASHLAR_TIMEOUT="${ASHLAR_FAULT_TIMEOUT:-1}" ASHLAR_FLIGHT_RECORDS="$work/records"
@@ -44,7 +47,7 @@ complain() {
   failures=$((failures + 1))
 }
 
-# job <how> [folder]: runs the program. Sets status and seconds.
+# job <how> [folder or rank]: runs the program. Sets status and seconds.
 job() {
   local begin=$SECONDS
   how="$1" status=0
@@ -79,9 +82,11 @@ ends() {
   [ ! -s "$work/shm_left" ] || complain "left in /dev/shm: $(tr '\n' ' ' <"$work/shm_left")"
 }
 
-# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts.
+# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts. A
+# rank that commits the fault can follow the name of the fault.
 fault() {
-  job "$1"
+  # shellcheck disable=SC2086
+  job $1
   ends
   shift
   says "$@"
@@ -102,10 +107,16 @@ collective_faults() {
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
   job stage_none
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
-  fault stage_kill "$killed"
+  job inner_none -1
+  [ "$status" -eq 0 ] || complain "exit status $status without a fault in a pass"
+  fault stage_kill "$(killed 2)"
+  for rank in 0 2; do
+    fault "inner_throw $rank" "\[rank $rank\] error: faulty_relu: its backward pass has failed"
+    fault "inner_kill $rank" "$(killed $rank)"
+  done
   late stage_stop 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
   fault stage_throw '\[rank 2\] error: reader: the file of this rank has ended'
-  fault kill "$killed"
+  fault kill "$(killed 2)"
   late stop "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
   late missed "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number' 'Rank 2 (waits|has waited for .*) in all-reduce'
   local other='error: [a-z-]*: rank [0-9] makes another transfer at this point'
@@ -116,7 +127,7 @@ collective_faults() {
   late leave "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* has left this mesh'
   late doubled 'a barrier \(number[^.]*, for rank 2\.' "$gather \(number 5 [^.]*, for rank 0\."
   late order "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number[^.]*, for rank 0\.'
-  fault crash "$killed"
+  fault crash "$(killed 2)"
   late stage_leave 'a crossing between two parts \(number[^:]*, for rank 2\.' 'has left this mesh'
   [ "$transport" = messages ] && export ASHLAR_CHECK=on
   fault placement "$other|mesh: the ranks are at different transfers. .*all-to-all"

@@ -39,6 +39,14 @@ for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 zb_v; do
 done
 training=("${plain[@]}" --pipeline auto)
 compare 4 node=2,gpu=2 auto
+# The search divides the same 24 sequences of a step into micro-batches, and the net into stages.
+whole=(--layers 8 --d-model 36 --heads 6 --context 16 --batch 24 --text "$ASHLAR_SOURCE_DIR/LICENSE"
+  --machine ethernet_cluster)
+for stages in 2 auto; do
+  training=("${whole[@]}" --pipeline "$stages" --schedule auto)
+  compare 2 node=2 auto
+  compare 4 node=2,gpu=2 auto
+done
 training=("${plain[@]}" --pipeline 2 --save-layout "$work/stages.json")
 compare 2 gpu=2 data
 printf '0: F0 F1 F2 B0 B1 F3 B2 B3\n1: F0 B0 F1 B1 F2 B2 F3 B3\n' >"$work/schedule"

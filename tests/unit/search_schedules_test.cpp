@@ -177,16 +177,17 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
           if (a.what == pipelines::pass::forward) most = std::max(most, ++held);
           held -= makes_weight_gradient(a.what);
         }
-        CHECK(search::memory_of_part(s, p, equal) == 10 * s.chunks + 7 * most);
+        CHECK(search::pipeline_memory(s, {}, {}).of_part(p, equal) == 10 * s.chunks + 7 * most);
         auto more = equal;
         for (auto& b : more) b.waiting = 9, b.fresh = 2;
-        CHECK(search::memory_of_part(s, p, more) >= 10 * s.chunks + 7 * most);
+        CHECK(search::pipeline_memory(s, {}, {}).of_part(p, more) >= 10 * s.chunks + 7 * most);
       }
     }
   // The peak is in I, the gradient of the input, of the only micro-batch in flight. One micro-batch
   // needs 17 bytes, of which 10 last for the whole step, and 2 more bytes begin to wait for W. F
   // needs only 17.
-  CHECK(search::memory_of_part(pipelines::zb_h1(1, 2), 0, {{17, 10, 7, 9, 2}}) == 19);
+  auto const split = pipelines::zb_h1(1, 2);
+  CHECK(search::pipeline_memory(split, {}, {}).of_part(0, {{17, 10, 7, 9, 2}}) == 19);
 }
 
 TEST_CASE("cuts as text, both ways") {

@@ -3,13 +3,16 @@
 
 // Tests the programs of the parts of a pipeline. Each program must be correct by itself, before and
 // after the passes that overlap transfers. All programs together must finish, even if every
-// transfer waits until both of its ends have begun.
+// transfer waits until both of its ends have begun. No program needs more memory than the price of
+// the pipeline says.
 
 #include <map>
 
 #include <doctest/doctest.h>
 
+#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/cut_skips.hpp>
+#include <ashlar/step/high_water.hpp>
 
 #include "step_programs.hpp"
 #include "step_run_together.hpp"
@@ -33,6 +36,7 @@ std::map<action_kind, int> computations(std::vector<search::program> const& part
 TEST_CASE("programs of a pipeline's parts are right, and run together") {
   random_cases draw(7);
   int tried = 0, skips = 0;  // skips: the number of skips that are cut
+  double most = 0, least = 2;
   for (int turn = 0; turn < 120; ++turn) {
     auto net = draw.net();
     vary(net, draw);
@@ -56,12 +60,25 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
       part.receives_ahead = tried % 3 > 0;
       auto const programs = right_programs(chain, plan, m, part);
       CHECK(computations(programs) == computations({build(chain, plan, m)}));
+      auto const priced = search::price_pipeline(net, plan, limits, recomputed, 0,
+                                                 net.micro_batches, m, order);
+      for (int p = 0; p < positions; ++p) {
+        CAPTURE(to_string(order));
+        CAPTURE(p);
+        auto const needed = high_water(programs[std::size_t(p)]).peak;
+        auto const predicted = priced.stages[std::size_t(order.stage_of(p, 0))].memory;
+        CHECK(needed <= predicted);
+        most = std::max(most, double(needed) / double(predicted));
+        least = std::min(least, double(needed) / double(predicted));
+      }
       ++tried;
       skips += static_cast<int>(cut_skips(chain, limits).size());
     }
   }
   CHECK(tried > 100);
   CHECK(skips > 50);
+  MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");
+  CHECK(least > 0.5);
 }
 
 }  // namespace ashlar_test

@@ -30,6 +30,7 @@
 
 #include <ashlar/search/cut_costs.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/search/warm_ups_within.hpp>
 #include <ashlar/step/pipeline/bound.hpp>
 
 namespace ashlar::search {
@@ -76,14 +77,21 @@ class cut_search {
     // `fits`: the memory permits at least one micro-batch in flight in every stage. `is_short`: in
     // some stage it permits fewer than 1F1B has.
     bool fits = true, is_short = false;
+    std::vector<std::int64_t> held;
     for (std::size_t k = 0; k < most.size(); ++k) {
       auto const b = net_.bytes(cut[k], cut[k + 1]);
+      held.push_back(b.held);
       fits = fits && b.one <= limit_;
       if (b.held > 0)
         most[k] = static_cast<int>(std::min<std::int64_t>(most[k], 1 + (limit_ - b.one) / b.held));
       is_short = is_short || most[k] < std::min(any[k], static_cast<int>(any.size() - k));
+      if (choice_.in_flight > 0) most[k] = std::min(most[k], choice_.in_flight);
     }
-    if (fits) with();
+    if (fits)
+      try_warm_ups_within(
+          shape_.micro_batches, costs, skips, most, held,
+          [&](pipelines::schedule const& order) { keep(cut, stages, costs, skips, order); },
+          [&](pipelines::schedule const& order) { return excess_of(cut, order); });
     most = any;
     if (!fits || is_short) with();  // shows whether more memory would help
   }
@@ -305,16 +313,21 @@ class cut_search {
     }
     return true;
   }
+  /// Returns the bytes by which each part exceeds the limit, or negative numbers.
+  std::vector<std::int64_t> excess_of(std::vector<int> const& cut,
+                                      pipelines::schedule const& order) {
+    pipeline_memory const memory(order, net_.boundaries(cut), net_.bytes_of_skips(cut));
+    auto const bytes = net_.bytes(cut);
+    std::vector<std::int64_t> excess;
+    for (int p = 0; p < order.positions; ++p) excess.push_back(memory.of_part(p, bytes) - limit_);
+    return excess;
+  }
   bool fits(std::vector<int> const& cut, pipelines::schedule const& order) {
     if (limit_ == 0) return true;
-    auto const bytes = net_.bytes(cut);
-    auto const skips = net_.bytes_of_skips(cut);
-    for (int p = 0; p < order.positions; ++p)
-      if (memory_of_part(order, p, bytes, skips) > limit_) {
-        best_.is_limited = true;
-        return false;
-      }
-    return true;
+    auto const excess = excess_of(cut, order);
+    if (*std::max_element(excess.begin(), excess.end()) <= 0) return true;
+    best_.is_limited = true;
+    return false;
   }
 
   bool keep(std::vector<int> const& cut, std::vector<pipeline_stage> const& stages,

@@ -16,6 +16,7 @@
 #include <ashlar/mesh/mesh_part.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
 #include <ashlar/plan/crossing/transfers.hpp>
+#include <ashlar/search/transfer_bytes.hpp>
 
 namespace ashlar::search {
 
@@ -24,6 +25,7 @@ class crossing_prices {
   struct price {
     double seconds = 0;
     std::int64_t sent = 0;  ///< bytes that the busiest rank of the source sends to other ranks
+    transfer_bytes bytes;   ///< bytes of the tensor on both parts
   };
 
   /// `part` is the mesh of one of the equal parts of a pipeline. `axis` is the number of the axis
@@ -38,10 +40,11 @@ class crossing_prices {
   }
 
   /// Returns the price of moving a tensor from placement `from` on one part to placement `to` on
-  /// another part. If there is only one part, nothing moves and the price is 0.
+  /// another part. If there is only one part, nothing crosses: seconds and sent bytes are 0.
   price operator()(shape const& extents, int element_size, placement const& from,
                    placement const& to) {
-    if (!has_parts_) return {};
+    if (!has_parts_)
+      return {0, 0, bytes_of_transfer(extents, element_size, both_, from, from, to, to)};
     for (auto const& k : known_)
       if (k.element_size == element_size && k.from == from && k.to == to && k.extents == extents)
         return k.found;
@@ -65,7 +68,9 @@ class crossing_prices {
     for_each_transfer(plan.across, both_, [&](crossing_transfer const& t) {
       sent[static_cast<std::size_t>(t.from)] += t.size * element_size;
     });
-    return {plan.seconds, *std::max_element(sent.begin(), sent.end())};
+    return {plan.seconds, *std::max_element(sent.begin(), sent.end()),
+            bytes_of_transfer(extents, element_size, source_.axes, from, plan.before.to,
+                              plan.after.from, to)};
   }
 
   machine machine_;

@@ -133,6 +133,15 @@ class cut_costs {
   std::vector<skip_bytes> bytes_of_skips(std::vector<int> const& cut) const {
     return measure_skips_ ? measure_skips_(limits_of(cut)) : std::vector<skip_bytes>{};
   }
+  /// Returns the bytes of the tensors between neighbouring stages of a cut.
+  std::vector<boundary_bytes> boundaries(std::vector<int> const& cut) {
+    std::vector<boundary_bytes> list;
+    for (std::size_t k = 1; k + 1 < cut.size(); ++k) {
+      auto const& [forward, backward] = crossing(cut[k]);
+      list.push_back({forward.bytes, backward.bytes});
+    }
+    return list;
+  }
   std::vector<stage_bytes> bytes(std::vector<int> const& cut) const {
     std::vector<stage_bytes> list;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k) list.push_back(bytes(cut[k], cut[k + 1]));

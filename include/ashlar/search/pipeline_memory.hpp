@@ -18,16 +18,30 @@
 //   + the parameters of the other stages
 //   + held and waiting values of all other micro-batches of all stages
 //   + the values of skips between stages (skip_memory.hpp)
+//   + tensors of the neighbouring stages:
+//       from other parts   those whose receive has begun and that no pass has read yet
+//       to other parts     the sources of sends that have not ended
+//       on this part       those that one stage has made and the other one has not read yet
 //
-// If the part holds one stage and backward passes are whole, this is the memory of the stage as a
-// separate chain. The chain then has as many micro-batches in flight as the schedule has at most.
+// Receives begin ahead, and a send to a part ends when the next one to this part begins
+// (step/pipeline/part_order.hpp). So, if stages take turns as under 1F1B, there are one or two
+// early tensors from each part from which tensors arrive, and the source of one send to each part
+// to which tensors go. If a part runs many passes before the next part reads their results, as
+// under GPipe, that part holds all of these results. The count is exact if the program begins its
+// receives ahead. On devices receives begin later, so that the count is an upper bound.
+//
+// If the part holds one stage, backward passes are whole and no tensor crosses, this is the memory
+// of the stage as a separate chain. The chain then has as many micro-batches in flight as the
+// schedule has at most.
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <ashlar/search/skip_memory.hpp>
+#include <ashlar/search/transfer_bytes.hpp>
 #include <ashlar/step/memory_fold.hpp>
-#include <ashlar/step/pipeline/schedule.hpp>
+#include <ashlar/step/pipeline/part_order.hpp>
 
 namespace ashlar::search {
 
@@ -37,6 +51,9 @@ struct stage_bytes {
   std::int64_t lasting = 0;  ///< part of `one` that is held for the whole step
   std::int64_t held = 0, waiting = 0;
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
+  /// Whether a tied parameter arrives from another part, and is redistributed before the first
+  /// forward pass reads its input.
+  bool tied = false;
 };
 
 /// Returns the bytes of a stage. `stage` is the stage as a chain of its own (stage_of in
@@ -47,6 +64,8 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
   stage_bytes sum;
   for (int i = 0; i < stage.size(); ++i) {
     list.push_back(memory_of(stage, chosen, i));
+    for (auto const& p : stage.spec(i).parameters)
+      sum.tied = sum.tied || (p.is_apart && p.tie == tie_role::later);
     auto const& own = list.back();
     sum.lasting += own.lasting;
     sum.held += own.held;
@@ -63,36 +82,143 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
   return sum;
 }
 
-/// Returns the bytes per rank of the part at `position`. `stages` has an entry for each stage, and
-/// `skips` one for each skip between stages.
-inline std::int64_t memory_of_part(pipelines::schedule const& s, int position,
-                                   std::vector<stage_bytes> const& stages,
-                                   std::vector<skip_bytes> const& skips = {}) {
-  std::vector<stage_bytes> own;
-  // The bytes in memory between two passes: those that all stages hold for the whole step, held and
-  // waiting values, and skips.
-  std::int64_t now = held_for_skips(s, position, skips);
-  for (int c = 0; c < s.chunks; ++c) {
-    own.push_back(stages[static_cast<std::size_t>(s.stage_of(position, c))]);
-    now += own.back().lasting;
-  }
-  std::int64_t most = now;
-  for (auto const& a : s.order[static_cast<std::size_t>(position)]) {
-    auto const& it = own[static_cast<std::size_t>(a.chunk)];
-    if (a.what == pipelines::pass::forward) {
-      most = std::max(most, now + it.one - it.lasting);
-      now += it.held;
-    } else if (a.what == pipelines::pass::weight_gradient) {
-      most = std::max(most, now);
-      now -= it.waiting;
-    } else {
-      bool const split = a.what == pipelines::pass::input_gradient;
-      now -= it.held;
-      most = std::max(most, now + it.one - it.lasting + (split ? it.fresh : 0));
-      now += split ? it.waiting : 0;
+/// Computes the memory of the parts of a pipeline under one order of passes.
+class pipeline_memory {
+ public:
+  /// `s` must outlive this object. `boundaries` has an entry for each stage but the last: the
+  /// tensors between this stage and the next one. If it is empty, these tensors have no bytes.
+  /// `skips` has an entry for each skip between stages.
+  pipeline_memory(pipelines::schedule const& s, std::vector<boundary_bytes> boundaries,
+                  std::vector<skip_bytes> const& skips)
+      : schedule_(s), boundaries_(std::move(boundaries)) {
+    boundaries_.resize(static_cast<std::size_t>(s.stages()));
+    pipelines::skip_transfers ends;
+    for (auto const& it : skips) ends.push_back({it.from, it.to});
+    // The lines of each part: its own passes, its sends, and its receives.
+    std::vector<std::vector<pipelines::lowered_line>> own(static_cast<std::size_t>(s.positions));
+    for (auto const& line : pipelines::assumed_order(s, ends)) {
+      own[static_cast<std::size_t>(line.position)].push_back(line);
+      if (line.is_transfer) own[static_cast<std::size_t>(line.target)].push_back(line);
+    }
+    for (int p = 0; p < s.positions; ++p) {
+      orders_.push_back(pipelines::order_of_part(own[static_cast<std::size_t>(p)], p, true));
+      skips_.push_back(held_for_skips(s, p, skips));
     }
   }
-  return most;
-}
+
+  /// Returns the bytes per rank of the part at `position`. `stages` has an entry for each stage.
+  std::int64_t of_part(int position, std::vector<stage_bytes> const& stages) const {
+    using pipelines::part_event;
+    part_memory part{schedule_, position, stages, skips_[static_cast<std::size_t>(position)]};
+    for (auto const& [event, line] : orders_[static_cast<std::size_t>(position)]) {
+      auto const& a = line.what;
+      int const stage = schedule_.stage_of(line.position, a.chunk);
+      bool const forward = a.what == pipelines::pass::forward;
+      switch (event) {
+        case part_event::pass:
+          read(part, stage, a);
+          part.run(a);
+          if (forward && is_joined(stage)) part.hold(between(stage, true).made);
+          if (pipelines::makes_input_gradient(a.what) && is_joined(stage - 1))
+            part.hold(between(stage - 1, false).made);
+          break;
+        case part_event::begin_receive:
+          if (line.skip < 0) part.hold(between(forward ? stage : stage - 1, forward).arriving);
+          break;
+        case part_event::end_sends: part.end_sends(line.target); break;
+        case part_event::begin_send:
+          if (line.skip < 0) part.send(line.target, between(forward ? stage : stage - 1, forward));
+          break;
+      }
+    }
+    return part.most;
+  }
+
+ private:
+  /// The memory of a part while its passes run one after another.
+  struct part_memory {
+    std::vector<stage_bytes> own;  // of its stages, by chunk
+    // The bytes in memory: those that all stages hold for the whole step, held and waiting values,
+    // skips, and tensors of neighbouring stages.
+    std::int64_t now;
+    std::int64_t most;
+    std::map<int, std::int64_t> sent{};  // sources of sends that have not ended, by receiver
+
+    part_memory(pipelines::schedule const& s, int position, std::vector<stage_bytes> const& stages,
+                std::int64_t skips)
+        : now(skips) {
+      for (int c = 0; c < s.chunks; ++c) {
+        own.push_back(stages[static_cast<std::size_t>(s.stage_of(position, c))]);
+        now += own.back().lasting;
+      }
+      most = now;
+    }
+
+    void raise(std::int64_t more) { most = std::max(most, now + more); }
+    void hold(std::int64_t bytes) {
+      now += bytes;
+      raise(0);
+    }
+
+    void run(pipelines::action const& a) {
+      auto const& it = own[static_cast<std::size_t>(a.chunk)];
+      if (a.what == pipelines::pass::forward) {
+        raise(it.one - it.lasting);
+        now += it.held;
+      } else if (a.what == pipelines::pass::weight_gradient) {
+        raise(0);
+        now -= it.waiting;
+      } else {
+        bool const split = a.what == pipelines::pass::input_gradient;
+        now -= it.held;
+        raise(it.one - it.lasting + (split ? it.fresh : 0));
+        now += split ? it.waiting : 0;
+      }
+    }
+    void send(int target, transfer_bytes const& tensor) {
+      raise(tensor.before);
+      sent[target] += tensor.leaving;
+      hold(tensor.leaving);
+    }
+    void end_sends(int target) {
+      now -= sent[target];
+      sent[target] = 0;
+    }
+  };
+
+  /// Returns the tensor between a stage and the next one: the output of the former (forward), or
+  /// its gradient.
+  transfer_bytes const& between(int stage, bool forward) const {
+    auto const& both = boundaries_[static_cast<std::size_t>(stage)];
+    return forward ? both.forward : both.backward;
+  }
+  /// Returns whether a stage and the next one exist and are on one part.
+  bool is_joined(int stage) const {
+    return stage >= 0 && stage + 1 < schedule_.stages() &&
+           schedule_.position_of(stage) == schedule_.position_of(stage + 1);
+  }
+
+  /// Releases the tensor of a neighbouring stage that the pass reads. From then on it counts as an
+  /// input of the pass.
+  void read(part_memory& part, int stage, pipelines::action const& a) const {
+    bool const forward = a.what == pipelines::pass::forward;
+    if (a.what == pipelines::pass::weight_gradient) return;
+    int const before = forward ? stage - 1 : stage;  // the boundary that the tensor passes
+    if (before < 0 || before + 1 == schedule_.stages()) return;
+    auto const& tensor = between(before, forward);
+    bool const joined = is_joined(before);
+    if (auto& own = part.own[static_cast<std::size_t>(a.chunk)]; own.tied && forward) {
+      part.raise(own.one - own.lasting);
+      own.tied = false;
+    }
+    part.now -= joined ? tensor.made : tensor.arriving;
+    part.raise(joined ? tensor.joined : tensor.after);
+  }
+
+  pipelines::schedule const& schedule_;
+  std::vector<boundary_bytes> boundaries_;
+  std::vector<std::vector<pipelines::part_line>> orders_;  // by position
+  std::vector<std::int64_t> skips_;  // by position: bytes of the values of skips
+};
 
 }  // namespace ashlar::search

@@ -243,7 +243,7 @@ class pipeline_search {
     // searched alone only if this pipeline is nearly as fast as the best one. If these placements
     // never fit, the schedule is hardly the reason. Then the stages are searched alone for one
     // schedule only.
-    if (auto const again = recompute_to_fit(net, c.chosen, a.limits, a.order, machine_.memory)) {
+    if (auto const again = recompute_to_fit(costs.model, a.limits, a.order, machine_.memory)) {
       auto const p = offer(c, c.chosen, a.limits, *again, a.order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);
       a.is_near = p.seconds <= 1.15 * known();
@@ -313,7 +313,7 @@ class pipeline_search {
           if (a.choice.fits_costs()) refit(c, a.choice, alone.chosen, alone.recomputed, a.limits);
           return;
         }
-        refused_ = "the stages fit alone, but not with what waits for the gradients of parameters.";
+        refused_ = "the stages fit alone, but not with what waits for later passes and transfers.";
         if (over > machine_.memory / 4) return;
         room -= over / a.choice.chunks + 1;
       }

@@ -9,30 +9,28 @@
 
 #include <optional>
 
-#include <ashlar/search/pipeline_memory.hpp>
-#include <ashlar/search/stages.hpp>
+#include <ashlar/search/stage_model.hpp>
 
 namespace ashlar::search {
 
-/// Returns the number of recomputed segments of each stage, at least as many as `net` recomputes
-/// there. Returns nothing if a part does not fit even if it recomputes all segments.
+/// Returns the number of recomputed segments of each stage, at least as many as the model's chain
+/// recomputes there. Returns nothing if a part does not fit even if it recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
-recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                 std::vector<int> const& limits, pipelines::schedule const& order,
-                 std::int64_t limit) {
+recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,
+                 pipelines::schedule const& order, std::int64_t limit) {
   std::size_t const stages = limits.size() - 1;
   std::vector<basic_problem<N>> parts;
   std::vector<basic_plan<N>> plans;
   std::vector<stage_bytes> bytes;
   for (std::size_t s = 0; s < stages; ++s) {
-    parts.push_back(stage_of(net, limits[s], limits[s + 1], 1));
-    plans.push_back(plan_of_range<N>(chosen, limits[s], limits[s + 1], parts[s].recomputed));
+    parts.push_back(stage_of(model.chain(), limits[s], limits[s + 1], 1));
+    plans.push_back(plan_of_range<N>(model.whole(), limits[s], limits[s + 1], parts[s].recomputed));
     bytes.push_back(bytes_of_stage(parts[s], plans[s]));
   }
-  auto const skips = bytes_of_skips(net, chosen, limits);
+  pipeline_memory const memory(order, model.boundaries(limits), model.bytes_of_skips(limits));
   for (int p = 0; p < order.positions; ++p)
-    while (memory_of_part(order, p, bytes, skips) > limit) {
+    while (memory.of_part(p, bytes) > limit) {
       int fullest = -1;
       for (int c = 0; c < order.chunks; ++c) {
         int const at = order.stage_of(p, c);

@@ -111,6 +111,16 @@ class stage_model {
             price(moved::gradient, phase::backward, whole_[first].dx, whole_[first - 1].dy)};
   }
 
+  /// Returns the bytes of the tensors between neighbouring stages.
+  std::vector<boundary_bytes> boundaries(std::vector<int> const& limits) const {
+    std::vector<boundary_bytes> list;
+    for (std::size_t k = 1; k + 1 < limits.size(); ++k) {
+      auto const [forward, backward] = cut(limits[k]);
+      list.push_back({forward.bytes, backward.bytes});
+    }
+    return list;
+  }
+
   /// Returns the prices of the two crossings of a skip whose ends are on different parts: of its
   /// input, and of the gradient of its input.
   cut_prices cut(cut_skip const& skip) const {
@@ -170,6 +180,7 @@ class stage_model {
     }
   }
   basic_problem<N> const& chain() const { return chain_; }
+  basic_plan<N> const& whole() const { return whole_; }
 
   /// Returns the bytes of the stage of the elements first .. last - 1. The bytes of each stage are
   /// computed only once.
@@ -217,10 +228,10 @@ std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int
     stages[static_cast<std::size_t>(it.from)].sent += forward.sent;
     stages[static_cast<std::size_t>(it.to)].sent += backward.sent;
   }
-  auto const skips = model.bytes_of_skips(limits);
   model.add_ties(stages, limits, order);
+  pipeline_memory const memories(order, model.boundaries(limits), model.bytes_of_skips(limits));
   for (int p = 0; p < order.positions; ++p) {
-    auto const memory = memory_of_part(order, p, bytes, skips);
+    auto const memory = memories.of_part(p, bytes);
     for (int c = 0; c < order.chunks; ++c)
       stages[static_cast<std::size_t>(order.stage_of(p, c))].memory = memory;
   }

@@ -5,7 +5,6 @@
 
 // The implementation of build_stage.hpp, which describes the order of the actions.
 
-#include <deque>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -13,7 +12,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
 #include <ashlar/step/crossing_builder.hpp>
-#include <ashlar/step/pipeline/lower.hpp>
+#include <ashlar/step/pipeline/part_order.hpp>
 #include <ashlar/step/pipeline_part.hpp>
 
 namespace ashlar::search {
@@ -33,35 +32,22 @@ class stage_builder {
   program build() {
     for_own_stages([&](int first, int last) { to_.prepare(first, last); });
     begin_ties();
-    int number = first_number_;
-    // The schedule gives the order of each part's passes. The costs decide only how the passes of
-    // different parts follow each other in the common order. So equal costs are enough.
-    auto const costs = pipelines::equal_costs(part_.stages());
     pipelines::skip_transfers skips;
-    for (auto const& it : skips_) skips.push_back({it.from, it.to, 0.5, 0.5});
-    auto const lines = pipelines::lowered(part_.order, costs, skips);
-    for (auto const& line : lines) {
-      if (line.is_transfer && line.target == part_.position)
-        arriving_[line.position].push_back({line, number});
-      number += line.is_transfer;
-    }
-    if (part_.receives_ahead)
-      for (auto& [from, own] : arriving_) receive_next(from);
-    number = first_number_;
-    std::map<int, pipelines::action> arrived;  // by sender: the pass that made its last transfer
-    for (auto const& line : lines) {
-      if (!line.is_transfer && line.position == part_.position) run(line.what);
-      if (line.is_transfer && line.position == part_.position) send(line, number);
-      if (line.is_transfer && line.target == part_.position) {
-        auto const [last, is_first] = arrived.try_emplace(line.position, line.what);
-        if (is_first || !part_.receives_ahead || !(last->second == line.what))
-          receive_next(line.position);
-        last->second = line.what;
+    for (auto const& it : skips_) skips.push_back({it.from, it.to});
+    auto const lines = pipelines::assumed_order(part_.order, skips);
+    using pipelines::part_event;
+    for (auto const& [event, line] : order_of_part(lines, part_.position, part_.receives_ahead)) {
+      switch (event) {
+        case part_event::pass: run(line.what); break;
+        case part_event::begin_receive: receive(line); break;
+        case part_event::end_sends: end_sends(line.target); break;
+        case part_event::begin_send: send(line); break;
       }
-      number += line.is_transfer;
     }
-    for (auto& [target, sends] : sends_) end(sends);
-    synchronize(number);
+    for (auto const& sends : sends_) end_sends(sends.first);
+    int transfers = 0;
+    for (auto const& line : lines) transfers += line.is_transfer;
+    synchronize(first_number_ + transfers);
     for_own_stages([&](int first, int last) { to_.update(first, last); });
     for_own_stages([&](int first, int last) { to_.renew(first, last); });
     return to_.finished();
@@ -88,7 +74,6 @@ class stage_builder {
     int const stage = part_.order.stage_of(part_.position, a.chunk);
     int const first = part_.first_of(stage), last = part_.last_of(stage);
     bool const forward = a.what == pipelines::pass::forward;
-    ++passes_;
     if (forward) end_ties(first, last);
     if (forward || pipelines::makes_input_gradient(a.what)) {
       // Skips come from stages further away, which mostly send earlier than the neighbouring stage.
@@ -115,30 +100,23 @@ class stage_builder {
     to_.bring(a.micro_batch, skip, forward, to_.crossing_plan(plan_of(skip, forward)).after.from);
   }
 
-  void send(pipelines::lowered_line const& line, int number) {
+  void send(pipelines::lowered_line const& line) {
     bool const forward = line.what.what == pipelines::pass::forward;
     int const stage = part_.order.stage_of(line.position, line.what.chunk);
     int const element = forward ? part_.last_of(stage) - 1 : part_.first_of(stage);
     int const plan = line.skip == none ? plan_of(forward ? stage : stage - 1, forward)
                                        : plan_of(skip_of(line.skip), forward);
-    auto& sends = sends_[line.target];
-    if (sends.after != passes_) end(sends);
-    sends.after = passes_;
-    int const b = line.what.micro_batch;
+    int const b = line.what.micro_batch, number = first_number_ + line.number;
     auto const& to = to_.crossing_plan(plan).before.to;
-    sends.begun.push_back(line.skip == none
-                              ? to_.begin_send(b, element, forward, to, number, plan)
-                              : to_.begin_send(b, skip_of(line.skip), forward, to, number, plan));
+    sends_[line.target].push_back(
+        line.skip == none ? to_.begin_send(b, element, forward, to, number, plan)
+                          : to_.begin_send(b, skip_of(line.skip), forward, to, number, plan));
   }
-  /// The sends to one other part that have begun and not ended.
-  struct sends_under_way {
-    int after = 0;           ///< the number of this part's pass that has made the sent tensors
-    std::vector<int> begun;  ///< indices into program::crossings
-  };
-  /// Adds the actions that end all sends in `sends`, and empties the list.
-  void end(sends_under_way& sends) {
-    for (int const index : sends.begun) to_.end_crossing(index);
-    sends.begun.clear();
+  /// Ends all sends to a part that have begun.
+  void end_sends(int target) {
+    auto& begun = sends_[target];
+    for (int const index : begun) to_.end_crossing(index);
+    begun.clear();
   }
 
   // A tied parameter crosses to the part of its later use at the begin of a step, when that part
@@ -169,9 +147,8 @@ class stage_builder {
       int const number = first_number_++;
       if (position_of(t.first) == part_.position) {
         int const plan = plan_of(t, phase::forward), target = position_of(t.later);
-        auto& sends = sends_[target];
-        end(sends);
-        sends.begun.push_back(
+        end_sends(target);
+        sends_[target].push_back(
             to_.begin_tie_send(t, phase::forward, to_.crossing_plan(plan).before.to, number, plan));
       }
       if (position_of(t.later) == part_.position)
@@ -225,20 +202,9 @@ class stage_builder {
     }
   }
 
-  /// Begins the next receive from the part at position `from`, if there is one more. If receives
-  /// begin ahead, begins those of all tensors that the same pass sends to this part.
-  void receive_next(int from) {
-    auto& own = arriving_[from];
-    if (own.empty()) return;
-    auto const pass = own.front().line.what;
-    do {
-      receive(own.front().line, own.front().number);
-      own.pop_front();
-    } while (part_.receives_ahead && !own.empty() && own.front().line.what == pass);
-  }
-  void receive(pipelines::lowered_line const& line, int number) {
+  void receive(pipelines::lowered_line const& line) {
     bool const forward = line.what.what == pipelines::pass::forward;
-    int const b = line.what.micro_batch;
+    int const b = line.what.micro_batch, number = first_number_ + line.number;
     if (line.skip != none) {
       auto const& skip = skip_of(line.skip);
       int const plan = plan_of(skip, forward);
@@ -290,14 +256,9 @@ class stage_builder {
   std::vector<tied> tied_;  // receives of tied parameters; index -1: the receive has ended
   int first_number_ = 0;    // number of the first crossing after those of tied parameters
   std::map<std::tuple<int, int, bool>, int> plan_at_;  // plan's index, by elements and direction
-  std::map<int, sends_under_way> sends_;               // by position of the receiver
-  int passes_ = 0;                                     // number of this part's passes so far
-  /// A transfer, and its number in the common order.
-  struct transfer {
-    pipelines::lowered_line line;
-    int number;
-  };
-  std::map<int, std::deque<transfer>> arriving_;  // receives still to begin, by sender's position
+  // Indices, in program::crossings, of the sends that have begun and not ended, by position of the
+  // receiver.
+  std::map<int, std::vector<int>> sends_;
   // Indices of the receives under way, by stage, direction, micro-batch, and skip or `none`.
   std::map<std::tuple<int, bool, int, int>, int> receives_;
 };

@@ -23,6 +23,7 @@ struct lowered_line {
   /// The number of the skip whose input or gradient the transfer carries. -1: it carries what the
   /// pass makes for the stage before or after.
   int skip = -1;
+  int number = -1;  ///< number of the transfer among all transfers of the common order; -1: a pass
   friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
 };
 
@@ -31,6 +32,7 @@ struct lowered_line {
 constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs,
                                             skip_transfers const& skips = {}) {
   std::vector<lowered_line> lines;
+  int number = 0;
   for (auto const& it : replay(s, costs, skips).sequence) {
     auto const& a = s.order.data()[it.position].data()[it.number];
     lines.push_back({false, it.position, it.position, a});
@@ -40,7 +42,7 @@ constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs co
                                                     : -1;
     auto const send = [&](int to, int skip) {
       int const target = s.position_of(to);
-      if (target != it.position) lines.push_back({true, it.position, target, a, skip});
+      if (target != it.position) lines.push_back({true, it.position, target, a, skip, number++});
     };
     if (next >= 0 && next < s.stages()) send(next, -1);
     for (int k = 0; k < static_cast<int>(skips.size()); ++k) {
@@ -50,6 +52,15 @@ constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs co
     }
   }
   return lines;
+}
+
+/// Returns the common order in which a training step runs its passes and transfers. The schedule
+/// gives the order of each part's passes. Costs decide only how the passes of different parts
+/// follow each other, so equal costs are enough. The seconds of the skips are not used.
+inline std::vector<lowered_line> assumed_order(schedule const& s, skip_transfers skips = {}) {
+  auto const costs = equal_costs(s.stages());
+  for (auto& it : skips) it.forward = it.backward = costs[0].send_forward;
+  return lowered(s, costs, skips);
 }
 
 }  // namespace ashlar::pipelines

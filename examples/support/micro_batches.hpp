@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The numbers of micro-batches that a search for pipelines tries.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace example {
+
+/// Returns the numbers into which a step's batch of `batch` samples can be cut, largest first: its
+/// divisors up to 4,096. If `fixed` is not 0, returns only this number.
+inline std::vector<int> micro_batch_counts(std::int64_t batch, int fixed) {
+  if (fixed != 0) return {fixed};
+  std::vector<int> list;
+  for (std::int64_t m = std::min<std::int64_t>(batch, 4096); m >= 1; --m)
+    if (batch % m == 0) list.push_back(static_cast<int>(m));
+  return list;
+}
+
+}  // namespace example

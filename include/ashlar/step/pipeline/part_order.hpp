@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The order in which one part of a pipeline runs its passes, and begins and ends its transfers. It
+// follows the common order of all parts (lower.hpp), from which three rules lead to the order of
+// one part:
+//
+//   begin_receive   If receives begin ahead: where the sender's previous pass that sent to this
+//                   part has its transfers in the common order. The receives of what the sender's
+//                   first such pass makes begin at the begin. Otherwise: at the transfer's own
+//                   place
+//   end_sends       right before a later pass's first send to the same part begins
+//   begin_send      at the transfer's own place, which is right after the pass
+//
+// build_stage.hpp says why, and search/pipeline_memory.hpp counts the tensors that are in memory
+// for this reason. A receive ends before the pass that reads its tensor, and the last sends to each
+// part end after the last pass. Neither has a line here.
+
+#include <deque>
+#include <map>
+
+#include <ashlar/step/pipeline/lower.hpp>
+
+namespace ashlar::pipelines {
+
+enum class part_event { pass, begin_receive, end_sends, begin_send };
+
+struct part_line {
+  part_event event = part_event::pass;
+  /// The pass or the transfer. For end_sends, only `target` has a meaning: the part whose sends
+  /// end.
+  lowered_line line;
+};
+
+/// Returns the lines of the part at `position`. `lines` are in the common order. Lines of other
+/// parts may be missing.
+inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lines, int position,
+                                            bool receives_ahead) {
+  std::vector<part_line> made;
+  std::map<int, std::deque<lowered_line const*>> arriving;  // by sender: receives still to begin
+  for (auto const& line : lines)
+    if (line.is_transfer && line.target == position) arriving[line.position].push_back(&line);
+  // Begins the next receive from a part. If receives begin ahead, begins those of all tensors that
+  // the same pass sends to this part.
+  auto const receive_next = [&](int from) {
+    auto& own = arriving[from];
+    if (own.empty()) return;
+    auto const pass = own.front()->what;
+    do {
+      made.push_back({part_event::begin_receive, *own.front()});
+      own.pop_front();
+    } while (receives_ahead && !own.empty() && own.front()->what == pass);
+  };
+  if (receives_ahead)
+    for (auto const& sender : arriving) receive_next(sender.first);
+  std::map<int, action> arrived;  // by sender: the pass that made its last transfer
+  std::map<int, int> sent_after;  // by receiver: the number of the pass that made the last sends
+  int passes = 0;
+  for (auto const& line : lines) {
+    if (!line.is_transfer && line.position == position) {
+      ++passes;
+      made.push_back({part_event::pass, line});
+    } else if (line.is_transfer && line.position == position) {
+      if (auto& after = sent_after[line.target]; after != passes) {
+        made.push_back({part_event::end_sends, line});
+        after = passes;
+      }
+      made.push_back({part_event::begin_send, line});
+    } else if (line.is_transfer && line.target == position) {
+      auto const [last, is_first] = arrived.try_emplace(line.position, line.what);
+      if (is_first || !receives_ahead || !(last->second == line.what)) receive_next(line.position);
+      last->second = line.what;
+    }
+  }
+  return made;
+}
+
+}  // namespace ashlar::pipelines
