@@ -27,7 +27,8 @@
 //
 // No other operator compiles on symbols. refused_operators.hpp has the other operators of
 // ashlar/tensor.hpp, and what the compiler says of them. Operators on symbols are written without a
-// namespace. Extents that do not fit throw ashlar::error.
+// namespace, or as those on tensors: ashlar::matmul(u, v). Extents that do not fit throw
+// ashlar::error.
 
 #include <ashlar/signature/formula/refused_operators.hpp>
 #include <ashlar/signature/formula/symbol_dims.hpp>
@@ -164,3 +165,19 @@ constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
 }
 
 }  // namespace ashlar::formulas
+
+namespace ashlar {
+
+// A function that names an operator with its namespace also works on symbols.
+using formulas::exp, formulas::log, formulas::sqrt, formulas::rsqrt, formulas::tanh,
+    formulas::sigmoid, formulas::silu, formulas::erf, formulas::abs, formulas::relu, formulas::gelu,
+    formulas::pow, formulas::matmul, formulas::sum, formulas::mean, formulas::max, formulas::min,
+    formulas::softmax, formulas::einsum, formulas::permute, formulas::transpose,
+    formulas::split_dim, formulas::flatten, formulas::expect_extent, formulas::where,
+    formulas::equal, formulas::argmax, formulas::argmin, formulas::cumulative_sum,
+    formulas::take_rows, formulas::add_rows, formulas::slice, formulas::concat,
+    formulas::split_into, formulas::item, formulas::map, formulas::cast, formulas::reshape,
+    formulas::split_axis, formulas::merge_axes, formulas::transposed, formulas::dot, formulas::norm,
+    formulas::redistribute;
+
+}  // namespace ashlar
