@@ -27,12 +27,14 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns a name such as "float32", or the code of an unknown type.
+/// Returns a name such as "float32", or the code of a type that has no short name.
 inline std::string dlpack_type_name(int code, int bits, int lanes) {
-  static constexpr char const* names[] = {"int",    "uint",    "float", "an opaque handle of ",
+  static constexpr char const* names[] = {"int",    "uint",    "float", "handle",
                                           "bfloat", "complex", "bool"};
-  std::string const name = code < 7 ? names[code] : "code " + std::to_string(code) + ", bits ";
-  return name + std::to_string(bits) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
+  std::string const size = std::to_string(bits);
+  return (code < 7 ? names[code] + size
+                   : "of code " + std::to_string(code) + " with " + size + " bits") +
+         (lanes == 1 ? "" : "x" + std::to_string(lanes));
 }
 
 /// Returns the given array as a view. Throws ashlar::error if tensors of T on host memory cannot
