@@ -33,51 +33,6 @@
 
 namespace ashlar {
 
-/// Returns a view as an mdspan of the given type, over the same elements. Throws ashlar::error if
-/// the type has static extents that differ from those of the view, or a layout with other strides.
-template <class Mdspan, class T, int Rank>
-Mdspan to_mdspan(strided_view<T, Rank> const& v) {
-  using mapping = typename Mdspan::mapping_type;
-  using extents = typename Mdspan::extents_type;
-  using index = typename Mdspan::index_type;
-  static_assert(Mdspan::rank() == static_cast<std::size_t>(Rank),
-                "to_mdspan: the mdspan has another number of dimensions than the tensor.");
-  auto const sizes = [&]<std::size_t... D>(std::index_sequence<D...>) {
-    return extents(static_cast<index>(v.extents[D])...);
-  }(std::make_index_sequence<static_cast<std::size_t>(Rank)>{});
-  auto const laid_out = [&] {
-    if constexpr (std::is_constructible_v<mapping, extents>) {
-      return mapping(sizes);
-    } else {
-      std::array<index, static_cast<std::size_t>(Rank)> strides{};
-      for (std::size_t d = 0; d < strides.size(); ++d)
-        strides[d] = static_cast<index>(v.strides[d]);
-      return mapping(sizes, strides);
-    }
-  }();
-  if constexpr (Rank > 0)
-    for (std::size_t d = 0; d < static_cast<std::size_t>(Rank); ++d) {
-      auto const extent = static_cast<std::int64_t>(sizes.extent(d));
-      auto const stride = static_cast<std::int64_t>(laid_out.stride(d));
-      if (extent == v.extents[d] && (stride == v.strides[d] || extent <= 1 || v.elements() == 0))
-        continue;
-      throw error("to_mdspan", "along dim " + std::to_string(d) + " the mdspan has extent " +
-                                   std::to_string(extent) + " and stride " +
-                                   std::to_string(stride) + ", but the array has extent " +
-                                   std::to_string(v.extents[d]) + " and stride " +
-                                   std::to_string(v.strides[d]) +
-                                   ". Use std::dextents and layout_right, or layout_stride.");
-    }
-  return Mdspan(v.data, laid_out);
-}
-
-/// Returns this rank's shard as an mdspan of the given type. Communicates nothing. Refuses a
-/// partial tensor, as local_view does; the addends are to_mdspan<...>(local_addends_view(x)).
-template <class Mdspan, distributed Tensor>
-Mdspan to_mdspan(Tensor const& x) {
-  return to_mdspan<Mdspan>(local_view(x));
-}
-
 /// Returns an mdspan of any library as a view, over the same elements. Requires a layout with
 /// strides, as all layouts of the standard library are.
 template <class Mdspan>
@@ -91,6 +46,56 @@ auto to_strided_view(Mdspan const& m) {
       v.strides[d] = static_cast<std::int64_t>(m.stride(d));
     }
   return v;
+}
+
+namespace detail {
+
+/// Returns the extents and strides of an mdspan over the array `v`.
+template <class Mdspan, class T, int Rank>
+typename Mdspan::mapping_type mapping_for(strided_view<T, Rank> const& v) {
+  using mapping = typename Mdspan::mapping_type;
+  using extents = typename Mdspan::extents_type;
+  using index = typename Mdspan::index_type;
+  return [&]<std::size_t... Dim>(std::index_sequence<Dim...>) {
+    extents const sizes(static_cast<index>(v.extents[Dim])...);
+    if constexpr (std::is_constructible_v<mapping, extents>) return mapping(sizes);
+    else
+      return mapping(sizes,
+                     std::array<index, sizeof...(Dim)>{static_cast<index>(v.strides[Dim])...});
+  }(std::make_index_sequence<static_cast<std::size_t>(Rank)>{});
+}
+
+}  // namespace detail
+
+/// Returns a view as an mdspan of the given type, over the same elements. Throws ashlar::error if
+/// the type has static extents that differ from those of the view, or a layout with other strides.
+template <class Mdspan, class T, int Rank>
+Mdspan to_mdspan(strided_view<T, Rank> const& v) {
+  constexpr bool fits = Mdspan::rank() == static_cast<std::size_t>(Rank);
+  static_assert(fits, "to_mdspan: the mdspan has another number of dimensions than the tensor.");
+  if constexpr (fits) {
+    Mdspan const made(v.data, detail::mapping_for<Mdspan>(v));
+    auto const found = to_strided_view(made);
+    for (std::size_t d = 0; d < v.extents.size(); ++d) {
+      bool const is_used = v.extents[d] > 1 && v.elements() > 0;
+      if (found.extents[d] == v.extents[d] && (found.strides[d] == v.strides[d] || !is_used))
+        continue;
+      throw error("to_mdspan", "along dim " + std::to_string(d) + " the mdspan has extent " +
+                                   std::to_string(found.extents[d]) + " and stride " +
+                                   std::to_string(found.strides[d]) +
+                                   ", but the array has extent " + std::to_string(v.extents[d]) +
+                                   " and stride " + std::to_string(v.strides[d]) +
+                                   ". Use std::dextents and layout_right, or layout_stride.");
+    }
+    return made;
+  }
+}
+
+/// Returns this rank's shard as an mdspan of the given type. Communicates nothing. Refuses a
+/// partial tensor, as local_view does; the addends are to_mdspan<...>(local_addends_view(x)).
+template <class Mdspan, distributed Tensor>
+Mdspan to_mdspan(Tensor const& x) {
+  return to_mdspan<Mdspan>(local_view(x));
 }
 
 #if defined(__cpp_lib_mdspan) || __has_include(<experimental/mdspan>)
