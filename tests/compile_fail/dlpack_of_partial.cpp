@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in x | to<B, ...>, or read the addends with x.local_addends().
+// expect: ashlar::to_dlpack
 
-// Another program would take the addends of a partial tensor for its values.
+// Another program would take the addends of a partial tensor for its values. The sentence is that of
+// local(), which local_of_partial.cpp tests.
 
 #include <ashlar/tensor/dlpack.hpp>
 
@@ -15,5 +16,5 @@ using placed = ashlar::sbp<P>;
 #endif
 
 auto exported(ashlar::mesh const& m) {
-  return ashlar::to_dlpack(ashlar::empty<float, 1>(m, {4}, placed{}));
+  return ashlar::to_dlpack(ashlar::empty<double, 2>(m, {4, 2}, placed{}));
 }

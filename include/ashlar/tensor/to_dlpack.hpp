@@ -10,7 +10,8 @@
 //   PyCapsule_New(array.release(), "dltensor", ...);       hands both over
 //
 // The other program may keep the array longer than x. It must call the deleter before the
-// environment of MPI ends, as tensors must end before.
+// environment of MPI ends, as tensors must end before, and on the thread that uses the mesh,
+// because the mesh's allocator is not thread-safe.
 
 #include <array>
 #include <cstddef>
