@@ -6,6 +6,7 @@
 // from_local: a tensor from the shards that the ranks already have.
 
 #include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/given_shard.hpp>
 
 namespace ashlar {
 
@@ -20,10 +21,8 @@ auto from_local(basic_mesh<Processor> const& m, shape const& extents, Placement 
   using value = std::remove_cv_t<typename decltype(values)::value_type>;
   tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
   if (static_cast<std::int64_t>(values.size()) != made.local_elements())
-    throw error("from_local", std::to_string(values.size()) + " values do not fill rank " +
-                                  std::to_string(m.rank()) + "'s shard " +
-                                  to_string(made.local_extents()) + " of " + describe(made) +
-                                  ". Pass this rank's part only, or the whole to from_full.");
+    detail::refuse_count("from_local", values.size(), m.rank(), made.local_extents(),
+                         describe(made));
   detail::write_from_host(made,
                           [&](value* shard) { std::copy(values.begin(), values.end(), shard); });
   return made;

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The shard of a tensor in memory that someone else owns. The shard may keep an owner, which is
+// destroyed with the last tensor that has the shard, on the rank and thread that drops it.
+//
+// Transfers accept such a shard, because it is outside of the memory that the ranks of a node share
+// (comm/shared/handshake.hpp): they then use messages, or copy a small shard to a stage. If an
+// exception has dropped a transfer, messages may still read the shard. The owner is then kept until
+// the program ends, as the arena keeps its own blocks (arena::retire).
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ashlar/comm/empty_shard.hpp>
+
+namespace ashlar::detail {
+
+template <class Memory>
+class borrowed_memory {
+ public:
+  borrowed_memory(std::shared_ptr<Memory> memory, std::shared_ptr<void> owner)
+      : memory_(std::move(memory)), owner_(std::move(owner)) {}
+  borrowed_memory(borrowed_memory const&) = delete;
+  borrowed_memory& operator=(borrowed_memory const&) = delete;
+  ~borrowed_memory() {
+    if (memory_->is_retired()) owners_of_messages().push_back(std::move(owner_));
+  }
+
+ private:
+  /// Returns the list of all owners that are never destroyed. It keeps them reachable, so that the
+  /// leak sanitizer does not report them.
+  static std::vector<std::shared_ptr<void>>& owners_of_messages() {
+    static auto* const owners = new std::vector<std::shared_ptr<void>>;
+    return *owners;
+  }
+
+  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<void> owner_;
+};
+
+/// Returns a shard at `data` that keeps `owner`, which may be null. `memory` is that of the mesh.
+/// If `data` is null, the shard has no elements.
+template <class T, class Memory>
+std::shared_ptr<T> borrowed_shard(std::shared_ptr<Memory> memory, T* data,
+                                  std::shared_ptr<void> owner) {
+  if (data == nullptr) data = static_cast<T*>(empty_shard().get());
+  if (owner == nullptr) return {std::shared_ptr<void>(), data};
+  return {std::make_shared<borrowed_memory<Memory>>(std::move(memory), std::move(owner)), data};
+}
+
+}  // namespace ashlar::detail

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Includes what exchanges shards with other programs by DLPack: to_dlpack and from_dlpack.
+
+#include <ashlar/tensor/from_dlpack.hpp>
+#include <ashlar/tensor/to_dlpack.hpp>
