@@ -44,9 +44,10 @@ class step_communication {
   void add_of_rank(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
     auto x = ashlar::from_index<float, Rank>(m, plan.extents, plan.from,
                                              [](auto const&) { return 1; });
-    moves_.push_back([x = std::move(x), p = ashlar::prepare(plan, m.topology(), m.coordinate())] {
-      ashlar::detail::run_plan(x, p);
-    });
+    moves_.push_back(
+        [x = std::move(x), p = ashlar::prepare(plan, m.topology(), m.coordinate(), m.sum_order())] {
+          ashlar::detail::run_plan(x, p);
+        });
   }
 
   std::vector<std::function<void()>> moves_;

@@ -338,4 +338,20 @@ TEST_CASE("formulas that cannot be right are refused") {
           "formulas in an nn::chain.");
 }
 
+TEST_CASE("operators may be named with their namespace, as in programs with tensors") {
+  constexpr auto plain = nn::formula(
+      "plain", [](auto x, auto w) { return softmax(tanh(matmul(x, w)) + mean(x, -1)) * sum(w, 0); },
+      nn::weight("w", {4, 4}));
+  constexpr auto qualified = nn::formula(
+      "qualified",
+      [](auto x, auto w) {
+        return ashlar::softmax(ashlar::tanh(ashlar::matmul(x, w)) + ashlar::mean(x, -1)) *
+               ashlar::sum(w, 0);
+      },
+      nn::weight("w", {4, 4}));
+  auto const one = plain.spec({2, 4}), other = qualified.spec({2, 4});
+  CHECK(rows_of(one.rows) == rows_of(other.rows));
+  CHECK(one.backward_flops == other.backward_flops);
+}
+
 }  // namespace ashlar_test
