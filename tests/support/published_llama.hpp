@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A tiny Llama and random weights for it, with the names of published files. Its head_dim of 4 gives
-// two pairs for rotary positions. In `scaled_llama` the first pair turns at a speed between slow and
-// fast, and the second is slow.
+// A tiny Llama and random weights for it, with the names of published files. Its head_dim of 4
+// gives two pairs for rotary positions. In `scaled_llama` the first pair turns at a speed between
+// slow and fast, and the second is slow.
 
 #include <support/published_weights.hpp>
 
