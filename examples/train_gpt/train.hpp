@@ -6,6 +6,9 @@
 
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include <ashlar/ashlar.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/nn/llama.hpp>
@@ -74,6 +77,27 @@ inline auto llama(options const& o) {
                             .vocabulary = o.vocabulary});
 }
 
+/// Returns the text that a trained model generates. If nn::generator refuses the model, says why on
+/// the rank that speaks, and generates without a cache of keys and values.
+template <class Net, class Model>
+std::string sample_of(options const& o, Net const& net, Model& model, bool speaks) {
+  auto const with = [&](auto pass) {
+    return generate(std::move(pass), o.prompt, o.sample, o.temperature, o.seed);
+  };
+  std::string why = "nn::generator does not run on GPUs yet.";
+  if constexpr (Model::mesh_type::processor_type::is_host) {
+    std::optional<cached_pass<Net, Model>> cached;
+    try {
+      cached.emplace(net, model);
+    } catch (ashlar::error const& e) {
+      why = e.what();
+    }
+    if (cached) return with(std::ref(*cached));
+  }
+  if (speaks) std::cout << "\nThe sample is generated without a cache: " << why << '\n';
+  return with(whole_pass(model));
+}
+
 /// Trains a net on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
 template <class T, class Mesh, class Net>
 void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
@@ -129,7 +153,7 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
   train_steps(trainer, o, speaks, data);
 
   if (o.sample == 0) return;
-  auto const text = generate(model, o.prompt, o.sample, o.temperature, o.seed);
+  auto const text = sample_of(o, net, model, speaks);
   if (speaks) std::cout << "\n---- a sample of what it learned ----\n" << text << '\n';
 }
 

@@ -12,12 +12,11 @@
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
-#include <support/published_weights.hpp>
+#include <support/published_llama.hpp>
 #include <support/shared_folder.hpp>
 
 #include <ashlar/checkpoint/llama_names.hpp>
 #include <ashlar/checkpoint/training.hpp>
-#include <ashlar/nn/llama.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -27,52 +26,23 @@ namespace {
 namespace checkpoint = ashlar::checkpoint;
 namespace nn = ashlar::nn;
 
-constexpr nn::llama_options tiny{.layers = 2,
-                                 .features = 16,
-                                 .heads = 4,
-                                 .kv_heads = 2,
-                                 .hidden = 10,
-                                 .vocabulary = 11,
-                                 .rotary_base = 100};
 constexpr int llama_length = 5;
 using rows = std::vector<std::vector<double>>;  // one per token
-
-/// Returns the tensors of a small Llama, by their published names.
-published_weights small_llama() {
-  published_weights w;
-  auto const d = tiny.features, keys = d / tiny.heads * tiny.kv_heads;
-  w.add("model.embed_tokens.weight", {tiny.vocabulary, d}, 0.1f);
-  w.add("model.norm.weight", {d}, 1);
-  w.add("lm_head.weight", {tiny.vocabulary, d});
-  for (int i = 0; i < tiny.layers; ++i) {
-    std::string const block = "model.layers." + std::to_string(i) + ".";
-    w.add(block + "input_layernorm.weight", {d}, 1);
-    w.add(block + "post_attention_layernorm.weight", {d}, 1);
-    w.add(block + "self_attn.q_proj.weight", {d, d});
-    w.add(block + "self_attn.k_proj.weight", {keys, d});
-    w.add(block + "self_attn.v_proj.weight", {keys, d});
-    w.add(block + "self_attn.o_proj.weight", {d, d});
-    w.add(block + "mlp.gate_proj.weight", {tiny.hidden, d});
-    w.add(block + "mlp.up_proj.weight", {tiny.hidden, d});
-    w.add(block + "mlp.down_proj.weight", {d, tiny.hidden});
-  }
-  return w;
-}
 
 /// The forward pass of Llama for one sequence, as plain loops over the published tensors.
 class plain_llama {
  public:
-  explicit plain_llama(published_weights const& w) : w_(&w) {}
+  plain_llama(published_weights const& w, nn::llama_options const& o) : w_(&w), o_(o) {}
 
   /// Returns the logits of all positions, with this matrix at the end.
   std::vector<double> logits(std::int32_t const* tokens, std::string const& head) const {
     rows x;
     for (int t = 0; t < llama_length; ++t)
-      for (int f = 0; f < tiny.features; ++f) {
+      for (int f = 0; f < o_.features; ++f) {
         if (f == 0) x.emplace_back();
-        x.back().push_back(w_->at("model.embed_tokens.weight", tokens[t] * tiny.features + f));
+        x.back().push_back(w_->at("model.embed_tokens.weight", tokens[t] * o_.features + f));
       }
-    for (int i = 0; i < tiny.layers; ++i) {
+    for (int i = 0; i < o_.layers; ++i) {
       std::string const block = "model.layers." + std::to_string(i) + ".";
       add(attention(norm(x, block + "input_layernorm"), block + "self_attn."), x);
       auto const y = norm(x, block + "post_attention_layernorm");
@@ -114,19 +84,32 @@ class plain_llama {
     for (auto& row : x) {
       double square = 0;
       for (double const v : row) square += v * v;
-      double const scale = 1 / std::sqrt(square / static_cast<double>(row.size()) + tiny.epsilon);
+      double const scale = 1 / std::sqrt(square / static_cast<double>(row.size()) + o_.epsilon);
       for (std::size_t f = 0; f < row.size(); ++f)
         row[f] *= scale * w_->at(name + ".weight", static_cast<std::int64_t>(f));
     }
     return x;
   }
+  /// Returns the angle per position of a pair, scaled as Llama 3.1 does it.
+  double turn_of(int pair, int size) const {
+    double const turn = std::pow(o_.rotary_base, -2.0 * pair / size);
+    if (o_.scaling.factor == 1) return turn;
+    double const wavelength = 2 * std::acos(-1.0) / turn;
+    double const longest = o_.scaling.original / o_.scaling.low;
+    double const shortest = o_.scaling.original / o_.scaling.high;
+    if (wavelength < shortest) return turn;
+    if (wavelength > longest) return turn / o_.scaling.factor;
+    double const smooth = (o_.scaling.original / wavelength - o_.scaling.low) /
+                          (o_.scaling.high - o_.scaling.low);
+    return (1 - smooth) * turn / o_.scaling.factor + smooth * turn;
+  }
   /// Returns the features of a head, turned by its position: each pair (i, i + half) by an angle of
-  /// position base^(-2 i / head_dim).
-  static std::vector<double> turned(std::vector<double> const& row, int head, int position) {
-    int const size = static_cast<int>(tiny.features / tiny.heads), half = size / 2;
+  /// position base^(-2 i / head_dim), or by the scaled angle.
+  std::vector<double> turned(std::vector<double> const& row, int head, int position) const {
+    int const size = static_cast<int>(o_.features / o_.heads), half = size / 2;
     std::vector<double> y(static_cast<std::size_t>(size));
     for (int f = 0; f < size; ++f) {
-      double const angle = position * std::pow(tiny.rotary_base, -2.0 * (f % half) / size);
+      double const angle = position * turn_of(f % half, size);
       double const other = row[static_cast<std::size_t>(head * size + (f + half) % size)];
       y[static_cast<std::size_t>(f)] = row[static_cast<std::size_t>(head * size + f)] *
                                            std::cos(angle) +
@@ -137,11 +120,11 @@ class plain_llama {
   rows attention(rows const& x, std::string const& name) const {
     auto const q = product(x, name + "q_proj"), k = product(x, name + "k_proj"),
                v = product(x, name + "v_proj");
-    int const size = static_cast<int>(tiny.features / tiny.heads);
+    int const size = static_cast<int>(o_.features / o_.heads);
     rows y(x.size());
     for (int t = 0; t < llama_length; ++t)
-      for (int h = 0; h < tiny.heads; ++h) {
-        int const group = h / static_cast<int>(tiny.heads / tiny.kv_heads);
+      for (int h = 0; h < o_.heads; ++h) {
+        int const group = h / static_cast<int>(o_.heads / o_.kv_heads);
         auto const query = turned(q[static_cast<std::size_t>(t)], h, t);
         std::vector<double> mixed(static_cast<std::size_t>(size));
         double total = 0;
@@ -161,10 +144,23 @@ class plain_llama {
   }
 
   published_weights const* w_;
+  nn::llama_options o_;
 };
 
+/// Returns the logits of all sequences.
+std::vector<double> plain_logits(published_weights const& w, nn::llama_options const& o,
+                                 std::vector<std::int32_t> const& ids, std::string const& head) {
+  std::vector<double> all;
+  plain_llama const plain(w, o);
+  for (std::size_t s = 0; s < ids.size(); s += llama_length) {
+    auto const logits = plain.logits(&ids[s], head);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
 TEST_CASE("published weights of Llama on every mesh and plan") {
-  auto const weights = small_llama();
+  auto const weights = published_llama();
   shared_folder const f;
   auto const file = f.path() / "model.safetensors", headless = f.path() / "headless.safetensors",
              nested = f.path() / "nested.safetensors";
@@ -177,18 +173,16 @@ TEST_CASE("published weights of Llama on every mesh and plan") {
 
   nn::token_batch const batch{3, llama_length};
   auto const ids = random_batch<std::int32_t>(batch, 11, 11, 5).inputs;
-  std::vector<double> expected, expected_tied;
-  plain_llama const plain(weights);
-  for (std::size_t s = 0; s < ids.size(); s += llama_length) {
-    auto const own = plain.logits(&ids[s], "lm_head"),
-               shared = plain.logits(&ids[s], "model.embed_tokens");
-    expected.insert(expected.end(), own.begin(), own.end());
-    expected_tied.insert(expected_tied.end(), shared.begin(), shared.end());
-  }
+  auto const expected = plain_logits(weights, tiny_llama, ids, "lm_head");
+  auto const expected_tied = plain_logits(weights, tiny_llama, ids, "model.embed_tokens");
+  auto const expected_scaled = plain_logits(weights, scaled_llama, ids, "lm_head");
+  CHECK(difference({expected}, {expected_scaled}) > 1e-4);
 
-  auto const net = nn::llama(tiny);
-  auto const tied = nn::tied_llama(tiny);
+  auto const net = nn::llama(tiny_llama);
+  auto const tied = nn::tied_llama(tiny_llama);
+  auto const scaled = nn::llama(scaled_llama);
   checkpoint::load_options const converts{.converts = true};
+  checkpoint::llama_views const copies("model.", checkpoint::tied_head::copied);
   for (auto const& m : all_meshes()) {
     auto const& t = m.topology();
     if (t.axes() > 2) continue;  // on three axes, a search takes seconds
@@ -199,22 +193,30 @@ TEST_CASE("published weights of Llama on every mesh and plan") {
       auto model = nn::place<double>(net, m, plan);
       checkpoint::load_parameters({file}, model, checkpoint::llama_views(), converts);
       CHECK(difference({model.predict(ids)}, {expected}) < 1e-12);
-      checkpoint::load_parameters({headless}, model, checkpoint::llama_views(), converts);
+      checkpoint::load_parameters({headless}, model, copies, converts);
       CHECK(difference({model.predict(ids)}, {expected_tied}) < 1e-12);
       checkpoint::load_parameters({nested}, model, checkpoint::llama_views("language_model.model."),
                                   converts);
       CHECK(difference({model.predict(ids)}, {expected}) < 1e-12);
     }
+    auto turned = nn::place<double>(
+        scaled, m,
+        ashlar::search::tensor_parallel(nn::describe<double>(scaled, batch), t, m.machine()));
+    checkpoint::load_parameters({file}, turned, checkpoint::llama_views(), converts);
+    CHECK(difference({turned.predict(ids)}, {expected_scaled}) < 1e-12);
     auto shared = nn::place<double>(
         tied, m, ashlar::search::optimal(nn::describe<double>(tied, batch), t, m.machine()));
-    checkpoint::load_parameters({file}, shared, checkpoint::llama_views(), converts);
+    checkpoint::load_parameters({headless}, shared, checkpoint::llama_views(), converts);
     CHECK(difference({shared.predict(ids)}, {expected_tied}) < 1e-12);
 
-    CHECK(has(message_of([&] {
-                checkpoint::load_parameters({file}, shared, checkpoint::llama_views(""), converts);
-              }),
-              "the checkpoint has no \"embed_tokens.weight\""));
-    auto wider = tiny;
+    CHECK(has(
+        message_of([&] {
+          checkpoint::load_parameters({headless}, shared, checkpoint::llama_views(""), converts);
+        }),
+        "the checkpoint has no \"embed_tokens.weight\" of shape 11x16, which this net needs for "
+        "\"0.table\". Tensors of this shape that the net does not read: "
+        "\"model.embed_tokens.weight\"."));
+    auto wider = tiny_llama;
     wider.kv_heads = 4;
     auto const other = nn::llama(wider);
     auto more_keys = nn::place<double>(

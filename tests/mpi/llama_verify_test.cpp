@@ -34,6 +34,8 @@ TEST_CASE("nn::verify finds nothing wrong with grouped-query attention") {
   CHECK(fault_of_core(core(2), {2, 5, 3, 8}) == nothing);
   CHECK(fault_of_core(core(3, 10000), {3, 4, 2, 10}) == nothing);
   CHECK(fault_of_core(core(1, 100, nn::attention_mask::none), {2, 5, 3, 12}) == nothing);
+  nn::rotary_scaling const scaling{.factor = 8, .original = 32};
+  CHECK(fault_of_core(core(1, 100, nn::attention_mask::causal, scaling), {2, 5, 3, 12}) == nothing);
 }
 
 TEST_CASE("grouped-query attention says what it cannot be") {
@@ -42,6 +44,10 @@ TEST_CASE("grouped-query attention says what it cannot be") {
   CHECK(message_of([] { core(1, -1); }) ==
         "nn::grouped_attention_core: the rotary base must be positive, such as 10000, or 0 for no "
         "positions.");
+  CHECK(message_of(
+            [] { core(1, 100, nn::attention_mask::causal, {.factor = 8, .low = 4, .high = 4}); }) ==
+        "nn::grouped_attention_core: the scaling of rotary positions needs positive numbers, and a "
+        "low that is less than high, as in {.factor = 8, .low = 1, .high = 4, .original = 8192}.");
   CHECK(message_of([] {
           core(2).spec({2, 5, 3, 7});
         }) ==

@@ -4,8 +4,8 @@
 #
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
 # 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
-# Pipelines must also have these losses under each schedule, and must write the same sample text as
-# one rank.
+# Pipelines must also have these losses under each schedule, and must write the same sample text
+# without a cache of keys and values as one rank with it.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -53,11 +53,15 @@ printf '0: F0 F1 F2 B0 B1 F3 B2 B3\n1: F0 B0 F1 B1 F2 B2 F3 B3\n' >"$work/schedu
 training=("${plain[@]}" --pipeline "$work/stages.json" --schedule "$work/schedule")
 compare 2 gpu=2 auto
 sample() {  # <ranks> <option>...: prints the sample text
-  "$mpiexec" -n "$1" "$program" "${plain[@]}" --steps 2 --sample 40 "${@:2}" | sed '1,/^---- a sample/d'
+  "$mpiexec" -n "$1" "$program" "${plain[@]}" --steps 2 --sample 40 "${@:2}" >"$work/log"
+  sed '1,/^---- a sample/d' "$work/log"
 }
+without_cache() { grep -q 'The sample is generated without a cache: .* pipeline stages' "$work/log"; }
 sample 1 >"$work/text"
+if without_cache; then echo "one rank does not use the cache of keys and values"; exit 1; fi
 for ranks in 2 4; do
   [ "$ranks" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || continue
   sample "$ranks" --pipeline "$ranks" >"$work/staged"
+  without_cache || { echo "$ranks stages do not say that they use no cache"; exit 1; }
   cmp "$work/text" "$work/staged" || { echo "$ranks stages write another text"; exit 1; }
 done

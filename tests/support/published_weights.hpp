@@ -28,6 +28,12 @@ class published_weights {
                               static_cast<float>(static_cast<int>(random_() % 2001) - 1000) / 2500);
   }
 
+  /// Adds a tensor with the extents and values of another one.
+  void add_copy(std::string const& name, std::string const& of) {
+    extents_[name] = extents_.at(of);
+    values_[name] = values_.at(of);
+  }
+
   /// Returns element i of a tensor in row-major order.
   double at(std::string const& name, std::int64_t i) const {
     return values_.at(name)[static_cast<std::size_t>(i)];
@@ -37,21 +43,23 @@ class published_weights {
     return static_cast<std::int64_t>(values_.at(name).size());
   }
 
-  /// Writes all tensors but `left_out`, each with `prefix` before its name.
+  /// Writes all tensors, each with `prefix` before its name. The tensor `changed` gets the name
+  /// `renamed` instead, or is left out if `renamed` is "".
   void write(std::filesystem::path const& file, std::string const& prefix,
-             std::string const& left_out = "") const {
+             std::string const& changed = "", std::string const& renamed = "") const {
     ashlar::io::safetensors_header header;
     std::int64_t at = 0;
     for (auto const& [name, v] : values_) {
-      if (name == left_out) continue;
+      if (name == changed && renamed.empty()) continue;
       auto const bytes = static_cast<std::int64_t>(4 * v.size());
-      header.entries.push_back({prefix + name, "F32", extents_.at(name), at, at + bytes});
+      header.entries.push_back(
+          {prefix + (name == changed ? renamed : name), "F32", extents_.at(name), at, at + bytes});
       at += bytes;
     }
     std::ofstream out(file, std::ios::binary);
     out << ashlar::io::safetensors_text(header);
     for (auto const& [name, v] : values_)
-      if (name != left_out)
+      if (name != changed || !renamed.empty())
         out.write(reinterpret_cast<char const*>(v.data()),
                   static_cast<std::streamsize>(4 * v.size()));
   }

@@ -22,7 +22,7 @@ TEST_CASE("attention with a cache equals attention to whole sequences") {
     for (std::int64_t const queries : {1, 3}) {
       CAPTURE(base);
       CAPTURE(queries);
-      host::grouped_extents const whole{batch, length, 2, queries, 4, true, base};
+      host::grouped_extents const whole{batch, length, 2, queries, 4, true, {base}};
       auto const of_batch = [&](std::int64_t token) {
         return static_cast<std::size_t>(batch * length * token);
       };

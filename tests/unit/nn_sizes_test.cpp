@@ -12,6 +12,7 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/hidup_models.hpp>
+#include <ashlar/nn/llama.hpp>
 #include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/step/model_flops.hpp>
@@ -57,6 +58,12 @@ TEST_CASE("GPT-2 and GPT-3") {
   CHECK(count(nn::gpt({}), 1024) == 124'439'808 + 50257 * 768);
   CHECK(count(nn::gpt(nn::gpt_sizes::gpt3), 2048) ==
         96 * (12 * 12288LL * 12288 + 13 * 12288) + (2 * 50257 + 2048 + 2) * 12288LL);
+}
+
+TEST_CASE("Llama 2, 3.1 and 3.2") {
+  CHECK(count(nn::llama(nn::llama_sizes::llama2_7b), 4096) == 6'738'415'616);
+  CHECK(count(nn::llama(nn::llama_sizes::llama3_1_8b), 8192) == 8'030'261'248);
+  CHECK(count(nn::tied_llama(nn::llama_sizes::llama3_2_1b), 8192) == 1'235'814'400);
 }
 
 TEST_CASE("operations of a step of GPT-2: six a weight and token, and half of the scores") {

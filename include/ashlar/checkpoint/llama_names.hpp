@@ -14,8 +14,8 @@
 //   1.i.1.0.gain             model.layers.i.post_attention_layernorm.weight
 //   1.i.1.1.gate, up, down   model.layers.i.mlp.gate_proj.weight, up_proj and down_proj
 //   2.gain                   model.norm.weight
-//   3.weight                 lm_head.weight, or model.embed_tokens.weight if the files have no
-//                            lm_head.weight, as those of the small Llamas 3.2
+//   3.weight                 lm_head.weight, or model.embed_tokens.weight if the files have no head
+//                            and tied_head::copied is given (llama_check.hpp)
 //
 //   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::llama_views(),
 //                               {.converts = true});  // published files are often bfloat16
@@ -26,43 +26,56 @@
 //
 // Rotary positions turn the pairs (i, i + head_dim / 2) in these files and in nn::attention, so the
 // rows of q_proj and k_proj keep their order. The files that Meta publishes turn the pairs
-// (2 i, 2 i + 1) and have other names. nn::llama does not scale the angles of rotary positions,
-// which the configurations of Llama 3.1 and later ask for by "rope_scaling".
+// (2 i, 2 i + 1) and have other names.
 //
-// nn::tied_llama has no 3.weight: 0.table serves both ends of the net. nn::llama copies a shared
-// matrix, so the two copies differ after training.
+// nn::tied_llama has no 3.weight: 0.table serves both ends of the net, as in the small Llamas 3.2.
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ashlar/checkpoint/llama_check.hpp>
 #include <ashlar/checkpoint/source_view.hpp>
 
 namespace ashlar::checkpoint {
 
-/// Returns a function that maps an array to its views in the files. Each name in the files, except
-/// that of lm_head.weight, begins with `prefix`. lm_head.weight is beside the last part of the
-/// prefix: with the prefix "language_model.model." it is language_model.lm_head.weight.
-inline auto llama_views(std::string prefix = "model.") {
-  auto const dot = prefix.size() < 2 ? std::string::npos : prefix.rfind('.', prefix.size() - 2);
-  auto head_name = (dot == std::string::npos ? "" : prefix.substr(0, dot + 1)) + "lm_head.weight";
-  return [prefix = std::move(prefix),
-          head_name = std::move(head_name)](stored_array const& a) -> std::vector<source_view> {
+/// Maps the parameters of a Llama to their views in the files, as load_parameters takes it.
+class llama_views {
+ public:
+  /// Each name in the files, except that of lm_head.weight, begins with `prefix`. lm_head.weight is
+  /// beside the last part of the prefix: with the prefix "language_model.model." it is
+  /// language_model.lm_head.weight. `head` says whether nn::llama may copy the embedding's table if
+  /// the files have no head.
+  explicit llama_views(std::string prefix = "model.", tied_head head = tied_head::refused)
+      : prefix_(std::move(prefix)), head_(head) {}
+
+  /// Throws ashlar::error unless the net can compute with the weights in `files`, as far as their
+  /// config.json shows (llama_check.hpp).
+  void check(search::problem const& net, std::vector<std::filesystem::path> const& files) const {
+    check_llama(net, files, table_name(), head_name(), head_);
+  }
+
+  /// Returns the views of an array. Throws ashlar::error if it is no parameter of a Llama.
+  std::vector<source_view> operator()(stored_array const& a) const {
     auto const refuse = [&] {
       throw error("checkpoint::llama_views", "\"" + a.name + "\" is no parameter of nn::llama.");
     };
     auto const whole = [&](std::string const& name) {
-      return std::vector{whole_view(prefix + name + ".weight", a.extents)};
+      return std::vector{whole_view(prefix_ + name + ".weight", a.extents)};
     };
     auto const transposed = [&](std::string const& name) {
       if (a.extents.rank() != 2) refuse();
-      return std::vector{transposed_view(prefix + name + ".weight", a.extents)};
+      return std::vector{transposed_view(prefix_ + name + ".weight", a.extents)};
     };
     if (a.name == "0.table") return whole("embed_tokens");
     if (a.name == "2.gain") return whole("norm");
     if (a.name == "3.weight" && a.extents.rank() == 2) {
-      auto head = transposed_view(head_name, a.extents);
-      head.otherwise = prefix + "embed_tokens.weight";
+      auto head = transposed_view(head_name(), a.extents);
+      if (head_ == tied_head::copied) head.otherwise = table_name();
+      else
+        head.advice = "If the embedding's table is the head, place nn::tied_llama, or pass "
+                      "checkpoint::tied_head::copied to llama_views.";
       return {head};
     }
     auto const dot = a.name.find('.', 2);
@@ -77,7 +90,7 @@ inline auto llama_views(std::string prefix = "model.") {
 
     if (part == "0.1.2.weight") {  // [key heads, features of their query heads, features]
       std::int64_t const width = a.extents[0] * a.extents[1];
-      source_view v = whole_view(prefix + block + "self_attn.o_proj.weight", a.extents);
+      source_view v = whole_view(prefix_ + block + "self_attn.o_proj.weight", a.extents);
       v.strides[0] = a.extents[1];
       v.strides[1] = 1;
       v.strides[2] = width;
@@ -94,7 +107,7 @@ inline auto llama_views(std::string prefix = "model.") {
     char const* const names[] = {"q_proj", "k_proj", "v_proj"};
     std::vector<source_view> views;
     for (int p = 0; p < 3; ++p) {
-      source_view v = whole_view(prefix + block + "self_attn." + names[p] + ".weight", a.extents);
+      source_view v = whole_view(prefix_ + block + "self_attn." + names[p] + ".weight", a.extents);
       v.where.dim[2] = {begin[p], size[p]};
       v.strides[0] = 1;
       v.strides[1] = size[p] * in;
@@ -103,7 +116,18 @@ inline auto llama_views(std::string prefix = "model.") {
       views.push_back(std::move(v));
     }
     return views;
-  };
-}
+  }
+
+ private:
+  std::string table_name() const { return prefix_ + "embed_tokens.weight"; }
+  std::string head_name() const {
+    auto const dot = prefix_.size() < 2 ? std::string::npos
+                                        : prefix_.rfind('.', prefix_.size() - 2);
+    return (dot == std::string::npos ? "" : prefix_.substr(0, dot + 1)) + "lm_head.weight";
+  }
+
+  std::string prefix_;
+  tied_head head_;
+};
 
 }  // namespace ashlar::checkpoint

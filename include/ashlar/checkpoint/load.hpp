@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <ashlar/checkpoint/file_type.hpp>
 #include <ashlar/checkpoint/folder.hpp>
 #include <ashlar/checkpoint/opened_file.hpp>
 #include <ashlar/checkpoint/source_view.hpp>
@@ -31,45 +32,12 @@
 
 namespace ashlar::checkpoint {
 
-struct load_options {
-  bool converts = false;  ///< whether float, double and bfloat16 are converted to each other
-  bool verifies = true;   ///< whether the hashes of the files are checked
-};
-
 namespace detail {
-
-inline std::optional<element_type> element_type_named(std::string const& name) {
-  for (auto const type : {element_type::f32, element_type::f64, element_type::i32,
-                          element_type::i64, element_type::bf16})
-    if (name == safetensors_type(type)) return type;
-  return std::nullopt;
-}
-
-constexpr bool is_floating(element_type type) {
-  return type != element_type::i32 && type != element_type::i64;
-}
-
-/// Returns `values`, which are elements of type `from`, as elements of type `to`. Rounds if needed.
-inline std::vector<std::byte> converted(std::vector<std::byte> const& values, element_type from,
-                                        element_type to) {
-  using ashlar::detail::with_element_type;
-  auto const count = values.size() / static_cast<std::size_t>(size_of(from));
-  std::vector<std::byte> made(count * static_cast<std::size_t>(size_of(to)));
-  with_element_type(from, [&]<class From>(From) {
-    with_element_type(to, [&]<class To>(To) {
-      auto const* const source = reinterpret_cast<From const*>(values.data());
-      auto* const target = reinterpret_cast<To*>(made.data());
-      for (std::size_t i = 0; i < count; ++i)
-        target[i] = static_cast<To>(static_cast<double>(source[i]));
-    });
-  });
-  return made;
-}
 
 /// Copies the values of `piece` that are in `shard` from the file into the shard, which is in host
 /// memory. `from` is the element type in the file, `to` that of the shard.
-inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece,
-                       element_type from, box const& shard, element_type to, void* values) {
+inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece, file_type from,
+                       box const& shard, element_type to, void* values) {
   constexpr std::int64_t most_bytes = 16 << 20;  // of a buffer
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
@@ -78,7 +46,7 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
   int d = 0;
   while (d < region.rank() - 1 && piece.where[d].size == 1) ++d;
   box rows = piece.where;
-  std::int64_t const row_bytes = rows.elements() / rows[d].size * size_of(from);
+  std::int64_t const row_bytes = rows.elements() / rows[d].size * from.bytes();
   std::int64_t const slab = std::max<std::int64_t>(1, most_bytes / row_bytes);
   for (std::int64_t begin = region[d].begin; begin < region[d].end(); begin += slab) {
     interval const part{begin, std::min(slab, region[d].end() - begin)};
@@ -88,7 +56,7 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
     std::vector<std::byte> buffer(static_cast<std::size_t>(part.size * row_bytes));
     file.read(piece.position + (begin - piece.where[d].begin) * row_bytes, buffer.data(),
               part.size * row_bytes);
-    if (from != to) buffer = converted(buffer, from, to);
+    if (from != file_type{to}) buffer = converted(buffer, from, to);
     ashlar::detail::copy_block(device::host::processor(), strided_block(wanted, rows, shard), to,
                                buffer.data(), values);
   }
@@ -122,13 +90,7 @@ inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored
   if (found == index.tensors.end())
     throw error("checkpoint::load",
                 "the checkpoint has no \"" + name + "\", which this net needs.");
-  auto const type = element_type_named(found->second.type);
-  bool const converts = options.converts && type && is_floating(*type) && is_floating(a.type);
-  if (type != a.type && !converts)
-    throw error("checkpoint::load", "\"" + name + "\" has type " + found->second.type +
-                                        " in the checkpoint, but " + safetensors_type(a.type) +
-                                        " in this net. Set load_options.converts to convert " +
-                                        "F32, F64 and BF16 to each other.");
+  check_type(name, found->second.type, a.type, options);
   return found->second;
 }
 
@@ -175,8 +137,7 @@ void read_shards(std::filesystem::path const& folder, io::checkpoint_index const
         auto const& t = *tensors[i];
         for (auto const& p : t.pieces)
           if (intersect(p.where, shard).elements() > 0)
-            read_piece(files[p.file], p, *element_type_named(t.type), shard, arrays[i].type,
-                       values);
+            read_piece(files[p.file], p, *file_type_named(t.type), shard, arrays[i].type, values);
       });
   });
 }
@@ -244,15 +205,12 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
   std::vector<std::vector<source_view>> views;
   work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
     index = io::index_of_safetensors(files);
-    for (auto const& a : arrays) {
-      views.push_back(views_of(a));
-      for (auto& v : views.back())
-        if (!index.tensors.contains(v.tensor) && index.tensors.contains(v.otherwise))
-          v.tensor = v.otherwise;
-      detail::check_views(a, views.back(), [&](std::string const& name) {
-        return detail::tensor_named(name, a, index, options).extents;
+    for (auto const& a : arrays) views.push_back(views_of(a));
+    detail::choose_tensors(arrays, views, index);
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      detail::check_views(arrays[i], views[i], [&](std::string const& name) {
+        return detail::tensor_named(name, arrays[i], index, options).extents;
       });
-    }
   });
   work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
     std::filesystem::path const no_folder;
@@ -264,11 +222,11 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
         for (auto const& v : views[i]) {
           auto const& t = index.tensors.at(v.tensor);
           auto const& piece = t.pieces.front();
-          auto const from = *detail::element_type_named(t.type);
-          detail::read_view(opened[piece.file], piece.position, v, shard, size_of(from),
-                            size_of(to), static_cast<std::byte*>(values),
+          auto const from = *detail::file_type_named(t.type);
+          detail::read_view(opened[piece.file], piece.position, v, shard, from.bytes(), size_of(to),
+                            static_cast<std::byte*>(values),
                             [&](auto const& read) -> decltype(read) {
-                              if (from == to) return read;
+                              if (from == detail::file_type{to}) return read;
                               return made = detail::converted(read, from, to);
                             });
         }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,10 @@ struct source_view {
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
-  std::string otherwise;      ///< the tensor to read if the files have no `tensor`; "": none
+  /// The tensor to read if the files have no `tensor`, and no other one with the extents `expected`
+  /// that no view reads, which could be it under another name. "": none.
+  std::string otherwise;
+  std::string advice;  ///< a sentence for the error if the files do not have the tensor, or ""
 };
 
 /// Returns the view of a whole array with these extents as a tensor with the same extents.
@@ -55,6 +59,36 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 }
 
 namespace detail {
+
+/// Replaces the tensor of a view that the files do not have by `otherwise`, where this is allowed.
+/// views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the tensor of
+/// a view. The error names the tensors that could be it.
+inline void choose_tensors(std::vector<stored_array> const& arrays,
+                           std::vector<std::vector<source_view>>& views,
+                           io::checkpoint_index const& index) {
+  std::set<std::string> read;
+  for (auto const& list : views)
+    for (auto const& v : list) read.insert({v.tensor, v.otherwise});
+  for (std::size_t i = 0; i < views.size(); ++i)
+    for (auto& v : views[i]) {
+      if (index.tensors.contains(v.tensor)) continue;
+      std::string others;
+      for (auto const& [name, t] : index.tensors)
+        if (t.extents == v.expected && !read.contains(name))
+          others += (others.empty() ? "\"" : ", \"") + name + "\"";
+      if (others.empty() && index.tensors.contains(v.otherwise)) {
+        v.tensor = v.otherwise;
+        continue;
+      }
+      throw error("checkpoint::load",
+                  "the checkpoint has no \"" + v.tensor + "\" of shape " + to_string(v.expected) +
+                      ", which this net needs for \"" + arrays[i].name + "\". " +
+                      (others.empty()
+                           ? "No other tensor of this shape is left."
+                           : "Tensors of this shape that the net does not read: " + others + ".") +
+                      (v.advice.empty() ? "" : " " + v.advice));
+    }
+}
 
 /// Throws ashlar::error unless the views cover the array, each element once, and the tensors have
 /// the expected extents and all elements of the views. `extents_of` returns a tensor's extents.

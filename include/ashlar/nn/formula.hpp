@@ -95,6 +95,14 @@ class formula_layer {
       : name_(name), f_(f), weights_{weight_of{weights.name, weights.extents, weights.initial,
                                                weights.has_initial}...} {}
 
+  /// Returns the same layer, which also states a number that is in its formula
+  /// (step::layer_constant).
+  constexpr formula_layer with_constant(char const* name, double value) const {
+    auto made = *this;
+    made.constants_.push_back({name, value});
+    return made;
+  }
+
   template <int XRank>
   static constexpr int y_rank = decltype(std::declval<F const&>()(
       formulas::symbol<XRank>(), formulas::symbol<Rank>()...))::rank;
@@ -105,6 +113,7 @@ class formula_layer {
     s.name = name_;
     s.x = x;
     s.y = f.g[f.y].extents;
+    s.constants = constants_;
     auto const rows = formulas::training_rows(f);
     s.rows = rows.table;
     s.couples_rows = rows.couples_rows;
@@ -351,6 +360,7 @@ class formula_layer {
   step::label name_;
   F f_;
   std::array<weight_of, sizeof...(Rank)> weights_;
+  inplace_vector<step::layer_constant, step::max_constants> constants_;
 };
 
 /// Returns the layer y = f(x, weights...). `f` is a function of symbols, and `name` names the layer

@@ -223,7 +223,8 @@ class generator {
     auto const planned = described(model_->input_extents());
     bool is_same = search::hash(planned) == search::hash(model_->problem());
     for (int i = 0; is_same && i < planned.size(); ++i)
-      is_same = planned.spec(i).cached_values == model_->problem().spec(i).cached_values;
+      is_same = planned.spec(i).cached_values == model_->problem().spec(i).cached_values &&
+                planned.spec(i).constants == model_->problem().spec(i).constants;
     if (!is_same) refuse("the net is not the one that was placed. Pass the net of nn::place.");
     for (int i = 0; i + 1 < planned.size(); ++i)
       if (auto const& spec = planned.spec(i);

@@ -29,21 +29,29 @@
 
 namespace ashlar::nn {
 
+using device::rotary_scaling;
+
 /// A layer that maps [batch, seq, kv_heads, (queries + 2) head_dim] to [batch, seq, kv_heads,
 /// queries head_dim]. Its passes do not communicate. It runs on the host only.
 class grouped_attention_core {
  public:
   /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and
-  /// keys without positions. Throws ashlar::error for fewer than 1 query head or a negative base.
+  /// keys without positions. Throws ashlar::error for fewer than 1 query head, a negative base or a
+  /// scaling that is not possible.
   constexpr explicit grouped_attention_core(std::int64_t queries, double rotary_base = 0,
-                                            attention_mask mask = attention_mask::causal)
-      : queries_(queries), rotary_base_(rotary_base), mask_(mask) {
+                                            attention_mask mask = attention_mask::causal,
+                                            rotary_scaling const& scaling = {})
+      : queries_(queries), angles_{rotary_base, scaling}, mask_(mask) {
     if (queries < 1)
       throw error("nn::grouped_attention_core",
                   "a key head needs 1 query head or more, not " + std::to_string(queries) + ".");
     if (rotary_base < 0)
       throw error("nn::grouped_attention_core",
                   "the rotary base must be positive, such as 10000, or 0 for no positions.");
+    if (!scaling.is_possible())
+      throw error("nn::grouped_attention_core",
+                  "the scaling of rotary positions needs positive numbers, and a low that is less "
+                  "than high, as in {.factor = 8, .low = 1, .high = 4, .original = 8192}.");
   }
 
   constexpr search::layer_spec spec(shape const& x) const {
@@ -53,7 +61,7 @@ class grouped_attention_core {
                       std::to_string(queries_ + 2) + " head_dim], with " +
                       std::to_string(queries_) + " query heads, a key and a value per key head.");
     std::int64_t const head_dim = x[3] / (queries_ + 2);
-    if (rotary_base_ > 0 && head_dim % 2 != 0)
+    if (angles_.base > 0 && head_dim % 2 != 0)
       throw error("nn::grouped_attention_core",
                   "rotary positions turn pairs of features, but head_dim is " +
                       std::to_string(head_dim) + ". Choose an even head_dim, or no rotary base.");
@@ -70,7 +78,7 @@ class grouped_attention_core {
     s.backward_flops = 2.5 * s.forward_flops;
     s.forward_values = 2 * part * rows * tokens;
     s.backward_values = 3 * part * rows * tokens;
-    if (rotary_base_ > 0) {
+    if (angles_.base > 0) {
       auto const turned = values + values / static_cast<double>(queries_);
       s.forward_values += 2 * turned;
       s.backward_values += 4 * turned;
@@ -78,9 +86,16 @@ class grouped_attention_core {
     s.saved_values = static_cast<double>(x.elements()) + values + rows;
     if (mask_ == attention_mask::causal) s.cached_values = 2 * head_dim;
     s.workspace_values = static_cast<double>(device::host::grouped_backward_workspace(
-        {x[0], x[1], x[2], queries_, head_dim, true, rotary_base_}));
+        {x[0], x[1], x[2], queries_, head_dim, true, angles_}));
     s.gemm.m = s.gemm.n = 1u << 1;
     s.gemm.fixed_k = head_dim;
+    s.constants.push_back({"rotary_base", angles_.base});
+    if (auto const& scaling = angles_.scaling; !scaling.is_none()) {
+      s.constants.push_back({"rotary_factor", scaling.factor});
+      s.constants.push_back({"rotary_low", scaling.low});
+      s.constants.push_back({"rotary_high", scaling.high});
+      s.constants.push_back({"rotary_original", scaling.original});
+    }
     return s;
   }
 
@@ -126,11 +141,11 @@ class grouped_attention_core {
             queries_,
             x.local_size(3) / (queries_ + 2),
             mask_ == attention_mask::causal,
-            rotary_base_};
+            angles_};
   }
 
   std::int64_t queries_;
-  double rotary_base_;
+  device::rotary_angles angles_;
   attention_mask mask_;
 };
 
@@ -141,7 +156,8 @@ struct attention_options {
   std::int64_t kv_heads = 0;  ///< key heads, which must divide the query heads; 0: as many as these
   bool rotary = false;        ///< whether queries and keys are turned by their positions
   double rotary_base = 10000;
-  bool bias = false;  ///< whether the projections have a bias
+  rotary_scaling scaling{};  ///< of the rotary positions (device/rotary_angles.hpp)
+  bool bias = false;         ///< whether the projections have a bias
   attention_mask mask = attention_mask::causal;
 };
 
@@ -164,7 +180,7 @@ constexpr auto attention(attention_options const& o) {
                 ".rotary = false.");
   std::int64_t const head_dim = o.features / o.heads, queries = o.heads / kv_heads;
   return chain(linear<1, 2>({o.features}, {kv_heads, (queries + 2) * head_dim}, o.bias),
-               grouped_attention_core(queries, o.rotary ? o.rotary_base : 0, o.mask),
+               grouped_attention_core(queries, o.rotary ? o.rotary_base : 0, o.mask, o.scaling),
                linear<2, 1>({kv_heads, queries * head_dim}, {o.features}, o.bias));
 }
 

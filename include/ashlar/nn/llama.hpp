@@ -31,7 +31,8 @@ struct llama_options {
   std::int64_t hidden = 11008;  ///< features inside swiglu
   std::int64_t vocabulary = 32000;
   double rotary_base = 10000;
-  double epsilon = 1e-5;  ///< of rms_norm
+  double epsilon = 1e-5;     ///< of rms_norm
+  rotary_scaling scaling{};  ///< of the rotary positions, as in Llama 3.1 and later
 };
 
 /// Returns one block. Maps [batch, seq, features] to the same extents. Throws ashlar::error if the
@@ -42,7 +43,8 @@ constexpr auto llama_block(llama_options const& o) {
                                                                  .heads = o.heads,
                                                                  .kv_heads = o.kv_heads,
                                                                  .rotary = true,
-                                                                 .rotary_base = o.rotary_base}))),
+                                                                 .rotary_base = o.rotary_base,
+                                                                 .scaling = o.scaling}))),
       residual(chain(rms_norm(o.features, o.epsilon), swiglu(o.features, o.hidden))));
 }
 
@@ -59,13 +61,26 @@ constexpr auto tied_llama(llama_options const& o) {
 }
 
 /// Published sizes: Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023,
-/// and Grattafiori et al., "The Llama 3 Herd of Models", 2024.
+/// and Grattafiori et al., "The Llama 3 Herd of Models", 2024. The numbers of Llama 3.1 and 3.2 are
+/// those of their config.json files on Hugging Face; the small Llamas 3.2 are nn::tied_llama.
 namespace llama_sizes {
 inline constexpr llama_options llama2_7b{32, 4096, 32, 32, 11008, 32000};
 inline constexpr llama_options llama2_13b{40, 5120, 40, 40, 13824, 32000};
 inline constexpr llama_options llama2_70b{80, 8192, 64, 8, 28672, 32000};
 inline constexpr llama_options llama3_8b{32, 4096, 32, 8, 14336, 128256, 500000};
 inline constexpr llama_options llama3_70b{80, 8192, 64, 8, 28672, 128256, 500000};
+inline constexpr llama_options llama3_1_8b{.kv_heads = 8,
+                                           .hidden = 14336,
+                                           .vocabulary = 128256,
+                                           .rotary_base = 500000,
+                                           .scaling = {.factor = 8}};
+inline constexpr llama_options llama3_2_1b{.layers = 16,
+                                           .features = 2048,
+                                           .kv_heads = 8,
+                                           .hidden = 8192,
+                                           .vocabulary = 128256,
+                                           .rotary_base = 500000,
+                                           .scaling = {.factor = 32}};
 }  // namespace llama_sizes
 
 }  // namespace ashlar::nn

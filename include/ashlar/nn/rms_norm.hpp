@@ -19,12 +19,13 @@ namespace ashlar::nn {
 /// the last extent of x is not `features`.
 constexpr auto rms_norm(std::int64_t features, double epsilon = 1e-5) {
   return formula(
-      "rms_norm",
-      [features, epsilon](auto x, auto gain) {
-        expect_extent(x, -1, features);
-        return x * rsqrt(mean(x * x, -1) + epsilon) * gain;
-      },
-      weight("gain", {features}, all_equal(1)));
+             "rms_norm",
+             [features, epsilon](auto x, auto gain) {
+               expect_extent(x, -1, features);
+               return x * rsqrt(mean(x * x, -1) + epsilon) * gain;
+             },
+             weight("gain", {features}, all_equal(1)))
+      .with_constant("epsilon", epsilon);
 }
 
 }  // namespace ashlar::nn

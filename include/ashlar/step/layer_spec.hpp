@@ -98,6 +98,16 @@ struct saved_values_beside {
                                    saved_values_beside const&) = default;
 };
 
+/// A number with which a layer computes and which no extent or parameter shows, such as the ε of a
+/// norm. Weights that were trained with another number give wrong results, so it is compared with
+/// that of the weights (checkpoint/llama_check.hpp).
+struct layer_constant {
+  label name;
+  double value = 0;
+  friend constexpr bool operator==(layer_constant const&, layer_constant const&) = default;
+};
+inline constexpr int max_constants = 5;  ///< the most constants of one layer
+
 struct layer_spec {
   label name;
   shape x, y;
@@ -119,6 +129,7 @@ struct layer_spec {
   gemm_dims gemm;
   halo_spec halo;
   block_spec blocks;
+  inplace_vector<layer_constant, max_constants> constants;
   shape context;  ///< extents of the context that the layer reads; no dims: it reads none
   /// Whether y of a row depends on other rows of the batch, as in a batch norm, or on the batches
   /// before. Then micro-batches cannot take turns (check_turns.hpp).

@@ -37,9 +37,9 @@ struct grouped_extents {
   std::int64_t queries;  ///< query heads of a group
   std::int64_t head_dim;
   bool causal = true;      ///< a token attends only to itself and to earlier tokens
-  double rotary_base = 0;  ///< base of the rotary angles; 0: queries and keys are not turned
+  rotary_angles angles{};  ///< of queries and keys
 
-  constexpr bool rotary() const { return rotary_base > 0; }
+  constexpr bool rotary() const { return angles.base > 0; }
   /// Returns the distance between two tokens in qkv.
   constexpr std::int64_t token() const { return groups * (queries + 2) * head_dim; }
   /// Returns the distance between two tokens in out.
@@ -66,7 +66,7 @@ class group_rows {
   /// the first token.
   group_rows(grouped_extents const& e, T* workspace, std::int64_t first = 0)
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
-    if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.rotary_base, table_, first);
+    if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.angles, table_, first);
   }
   /// Selects a group, whose first query is at `qkv`, and turns its queries and its key.
   void take(T const* qkv) {

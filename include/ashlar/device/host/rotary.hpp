@@ -7,7 +7,7 @@
 // Pair i is turned by an angle that grows with the vector's position in the sequence, so that the
 // product of a query and a key depends on the distance of their positions only:
 //
-//   angle(position, i) = position · base^(-2 i / d)
+//   angle(position, i) = position · base^(-2 i / d), or a scaled angle (device/rotary_angles.hpp)
 //   y[i]         = x[i] cos(angle) - x[i + d / 2] sin(angle)
 //   y[i + d / 2] = x[i + d / 2] cos(angle) + x[i] sin(angle)
 //
@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/rotary_angles.hpp>
 
 namespace ashlar::device::host {
 
@@ -29,14 +30,13 @@ namespace ashlar::device::host {
 ///
 ///   table  [length, head_dim]   of each position first the cosines of all pairs, then the sines
 ///
-/// Expects an even head_dim.
+/// Expects an even head_dim and a positive base.
 template <class T>
-void rotary_table(std::int64_t length, std::int64_t head_dim, double base, T* table,
+void rotary_table(std::int64_t length, std::int64_t head_dim, rotary_angles const& angles, T* table,
                   std::int64_t first = 0) {
   std::int64_t const half = head_dim / 2;
   for (std::int64_t i = 0; i < half; ++i) {
-    double const turn = std::pow(base,
-                                 -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+    double const turn = angles.frequency(i, head_dim);
     for (std::int64_t position = 0; position < length; ++position) {
       double const angle = static_cast<double>(first + position) * turn;
       table[position * head_dim + i] = static_cast<T>(std::cos(angle));

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The angles by which rotary positions turn the pairs of a vector of d elements (host/rotary.hpp):
+//
+//   angle(position, i) = position · f(i)        f(i) = base^(-2 i / d), or a scaled f(i)
+//
+// Llama 3.1 and later scale the frequencies f(i), so that a net that was trained on short sequences
+// can read longer ones. Pairs that turn slowly are turned `factor` times as slowly. The wavelength
+// 2 π / f(i) is the number of tokens in a whole turn:
+//
+//   wavelength                                  scaled frequency
+//   more than original / low                    f / factor
+//   less than original / high                   f
+//   between the two                             (1 - t) f / factor + t f,
+//                                               t = (original / wavelength - low) / (high - low)
+//
+// The source is the function apply_scaling of https://github.com/meta-llama/llama-models, which
+// config.json files of Hugging Face call the rope_type "llama3".
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace ashlar::device {
+
+/// How the frequencies of rotary positions are scaled. The default leaves them as they are.
+struct rotary_scaling {
+  double factor = 1;       ///< how many times slower slow pairs turn; 1: no scaling
+  double low = 1;          ///< slow pairs turn less than `low` times in an original sequence
+  double high = 4;         ///< fast pairs, which are not scaled, turn more than `high` times
+  double original = 8192;  ///< tokens in a sequence before the scaling
+
+  constexpr bool is_none() const { return factor == 1; }
+  /// Returns whether the numbers are a scaling: finite, positive, and low is less than high.
+  constexpr bool is_possible() const {
+    constexpr double most = 1e300;
+    return factor > 0 && low > 0 && high > low && original > 0 && factor < most && high < most &&
+           original < most;
+  }
+  friend constexpr bool operator==(rotary_scaling const&, rotary_scaling const&) = default;
+};
+
+struct rotary_angles {
+  double base = 0;  ///< 0: vectors are not turned
+  rotary_scaling scaling{};
+
+  /// Returns by how much pair i of a vector of head_dim elements is turned per position. Expects a
+  /// positive base.
+  double frequency(std::int64_t i, std::int64_t head_dim) const {
+    double const f = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+    if (scaling.is_none()) return f;
+    double const turns = scaling.original * f / (2 * std::numbers::pi);  // in an original sequence
+    if (turns < scaling.low) return f / scaling.factor;
+    if (turns > scaling.high) return f;
+    double const t = (turns - scaling.low) / (scaling.high - scaling.low);
+    return (1 - t) * f / scaling.factor + t * f;
+  }
+};
+
+}  // namespace ashlar::device

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// float16, the half precision of IEEE 754, as an element type of files that other programs made.
+// Tensors do not have this type, so values are only converted from it:
+//
+//   bit 15       sign
+//   bits 14..10  exponent e
+//   bits 9..0    fraction f
+//
+//   e = 0        f · 2^-24                     zero and the subnormal numbers
+//   e = 31       infinity if f = 0, else NaN
+//   else         (1024 + f) · 2^(e - 25)
+//
+// Every value is also a float, so the conversion is exact. A NaN keeps its sign and its fraction.
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace ashlar {
+
+class float16 {
+ public:
+  float16() = default;
+
+  static constexpr float16 from_bits(std::uint16_t bits) {
+    float16 made{};
+    made.bits_ = bits;
+    return made;
+  }
+  constexpr std::uint16_t bits() const { return bits_; }
+
+  template <class A>
+    requires std::is_floating_point_v<A>
+  constexpr explicit operator A() const {
+    auto const sign = static_cast<std::uint32_t>(bits_ & 0x8000u) << 16;
+    std::uint32_t const exponent = bits_ >> 10 & 0x1fu, fraction = bits_ & 0x3ffu;
+    if (exponent == 0) {
+      float const size = static_cast<float>(fraction) * 0x1p-24f;
+      return static_cast<A>(sign == 0 ? size : -size);
+    }
+    // The exponent of a float has 127 where that of a float16 has 15.
+    std::uint32_t const wide = exponent == 31 ? 255 : exponent + 112;
+    return static_cast<A>(std::bit_cast<float>(sign | wide << 23 | fraction << 13));
+  }
+
+ private:
+  std::uint16_t bits_;
+};
+
+static_assert(sizeof(float16) == 2 && std::is_trivial_v<float16>);
+
+}  // namespace ashlar
