@@ -24,7 +24,7 @@ mkdir -p "$figures"
 if [ "$report_only" = no ]; then
   cmake --preset default
   cmake --build --preset default --target bench_search
-  rm -f "$figures"/{table,curves,noise}.csv
+  rm -f "$figures"/{table,curves,noise,limited}.csv
   # Computing the tables of costs for a mesh of three axes takes long, so such a mesh gets fewer
   # runs.
   for part in "rack=8,node=8 $runs" "rack=4,node=4,host=4 $((runs / 2))"; do
@@ -35,6 +35,7 @@ if [ "$report_only" = no ]; then
     "$build/bench/search" --noise "$((20 * runs))" --machine "$preset" --csv "$figures/noise.csv" \
       --meshes rack=8,node=8 node=2,gpu=8 node=4,gpu=4
   done
+  "$build/bench/search" --limited "$runs" --machine h200_server --csv "$figures/limited.csv"
   printf '%s, one of %s cores of %s, %s; %s and %s runs of %s s.\n' "$(LC_ALL=C date '+%d %B %Y')" \
     "$(nproc)" "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
     "$(g++ --version | head -n 1)" "$runs" $((runs / 2)) "$seconds" >"$figures/machine.txt"
@@ -98,12 +99,27 @@ noise() {
     }' "$figures/noise.csv"
 }
 
+# limited: prints the searches below a memory limit, a row each.
+limited() {
+  awk -F, '
+    NR == 1 {
+      print "| net | mesh | machine | limit | time | step | memory | gap |"
+      print "| --- | --- | --- | --- | --- | --- | --- | --- |"
+      next
+    }
+    {
+      printf "| %s | %s | %s | %s | %s / %s ms | %s s | %s GB | %s %% |\n", $1, $2, $3,
+        $4 == "-" ? "none" : $4 " GB", $5, $6, $7, $8, $9
+    }' "$figures/limited.csv"
+}
+
 # table <word>...: prints the table for the words of a marker (bench/support/page.sh). A mesh is
 # written as one word for each axis.
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;
     noise) noise ;;
+    limited) limited ;;
     *) table_of "$*" ;;
   esac
 }

@@ -8,6 +8,7 @@
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
 //   bench/search --noise 200                  with wrongly measured machines (noise.hpp)
+//   bench/search --limited 5                  below a memory limit (limited.hpp)
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
@@ -31,6 +32,7 @@
 #include <ashlar/search/algorithms.hpp>
 
 #include "../support/csv.hpp"
+#include "limited.hpp"
 #include "nets.hpp"
 #include "noise.hpp"
 
@@ -48,7 +50,7 @@ struct arguments {
   std::vector<std::string> meshes{"rack=8,node=8"};
   std::string machine = "piz_daint", csv, curves;
   double seconds = 0.5;
-  int runs = 10, noise = 0;
+  int runs = 10, noise = 0, limited = 0;
   std::uint64_t seed = 1;
   bool reduced = false;
 };
@@ -244,6 +246,10 @@ int main(int argc, char** argv) {
                  "instead: how much more plans cost if they were made for a machine that is up to "
                  "20 and 50 percent wrong, with this number of trials of each net and mesh")
       ->check(CLI::PositiveNumber);
+  app.add_option("--limited", args.limited,
+                 "instead: this number of exact searches for a Llama of 70 billion parameters, "
+                 "without a memory limit and below the memory of the machine")
+      ->check(CLI::PositiveNumber);
   app.add_option("--csv", args.csv, "append the table to this file");
   app.add_option("--curves", args.curves, "append the best costs over time to this file");
   CLI11_PARSE(app, argc, argv);
@@ -251,6 +257,11 @@ int main(int argc, char** argv) {
     auto const* const preset = ashlar::find_machine(args.machine);
     if (preset == nullptr)
       throw std::runtime_error("--machine: there is no preset \"" + args.machine + "\".");
+    if (args.limited > 0) {
+      csv_file table(args.csv, limited_heading);
+      report_limited({args.machine, preset}, args.limited, table);
+      return 0;
+    }
     auto m = *preset;
     m.memory = 0;
     auto const nets = all_nets();

@@ -80,12 +80,12 @@ std::int64_t bytes_of(std::vector<ashlar::collective_record> const& records) {
   return sum;
 }
 
-/// Returns this rank's share of the loss of one micro-batch, without a step.
+/// Returns the loss of one micro-batch, without a step.
 template <class Model>
 double loss_of(Model& model) {
   auto const data = data_of(3);
   auto const half = [](auto const& all) { return std::span(all).first(all.size() / 2); };
-  return model.evaluate(half(data.inputs), half(data.targets)).sum;
+  return model.evaluate(half(data.inputs), half(data.targets));
 }
 
 /// The number of steps of a training: ASHLAR_SYNC_STEPS, or three.

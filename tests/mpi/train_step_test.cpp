@@ -6,6 +6,8 @@
 // accumulate gradients. Equal runs must give equal bits. Copies of a parameter on several ranks
 // must stay equal. Bad data must change nothing, and must be reported on every rank.
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -15,6 +17,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/u_transformer.hpp>
@@ -48,6 +51,20 @@ std::vector<T> local_values(Model& model) {
     all.insert(all.end(), shards.value, shards.value + shards.elements);
   });
   return all;
+}
+
+/// Returns the mean cross-entropy of logits [.., classes], computed by hand. A target below 0 has
+/// loss 0.
+double cross_entropy_of(std::vector<double> const& logits, std::span<std::int32_t const> targets,
+                        std::size_t classes) {
+  double sum = 0;
+  for (std::size_t r = 0; r < targets.size(); ++r) {
+    if (targets[r] < 0) continue;
+    double exponentials = 0;
+    for (std::size_t c = 0; c < classes; ++c) exponentials += std::exp(logits[classes * r + c]);
+    sum += std::log(exponentials) - logits[classes * r + static_cast<std::size_t>(targets[r])];
+  }
+  return sum / static_cast<double>(targets.size());
 }
 
 /// Returns whether all ranks that hold the same part of a tensor hold the same bits.
@@ -139,36 +156,76 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
   nn::token_batch const batch{3, 4};
   auto const net = gpt(0.5);
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 1, 4);
-  auto const total = [](nn::loss_share share) {
-    MPI_Allreduce(MPI_IN_PLACE, &share.sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return share.sum;
-  };
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     auto reference = nn::place<double>(net, m, plans.whole(), 1);
     auto const logits = reference.predict(data.inputs);
-    double const loss = total(reference.evaluate(data.inputs, data.targets));
+    double const loss = reference.evaluate(data.inputs, data.targets);
     std::mt19937 random(2);
     for (int turn = 0; turn < 4; ++turn) {
       auto model = nn::place<double>(net, m, plans.random(random), 1);
       accumulate_step(model, data);
       auto const before = gradients_of(model);
       CHECK(difference({model.predict(data.inputs)}, {logits}) < 1e-12);
-      CHECK(near(total(model.evaluate(data.inputs, data.targets)), loss, 1e-12));
+      CHECK(near(model.evaluate(data.inputs, data.targets), loss, 1e-12));
       CHECK(gradients_of(model) == before);
       double const zero_rate_loss = [&] {
         train::trainer trainer(model, train::sgd{.lr = 0});
         return trainer.step(data).loss;
       }();
-      CHECK(zero_rate_loss != doctest::Approx(loss / 12));  // dropout is active in training
+      CHECK(zero_rate_loss != doctest::Approx(loss));  // dropout is active in training
     }
-    double sum = 0;  // sum of the losses, computed from the logits by hand
-    for (std::size_t r = 0; r < data.targets.size(); ++r) {
-      if (data.targets[r] < 0) continue;
-      double exponentials = 0;
-      for (std::size_t c = 0; c < 7; ++c) exponentials += std::exp(logits[7 * r + c]);
-      sum += std::log(exponentials) - logits[7 * r + static_cast<std::size_t>(data.targets[r])];
+    CHECK(near(loss, cross_entropy_of(logits, data.targets, 7), 1e-12));
+  });
+}
+
+TEST_CASE("evaluate returns one number for any number of samples, in parts of the planned batch") {
+  nn::token_batch const batch{3, 4};
+  auto const net = gpt(0);
+  train::batch_data<std::int32_t> all;
+  for (unsigned s = 0; s < 3; ++s) {
+    auto const drawn = random_batch<std::int32_t>(batch, 7, 7, s, 4);
+    all.inputs.insert(all.inputs.end(), drawn.inputs.begin(), drawn.inputs.end());
+    all.targets.insert(all.targets.end(), drawn.targets.begin(), drawn.targets.end());
+  }
+  std::span<std::int32_t const> const inputs = all.inputs, targets = all.targets;
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(2);
+    auto model = nn::place<double>(net, m, plans.random(random), 1);
+    auto const logits = model.predict(inputs);
+    for (std::size_t const samples : {1, 2, 3, 4, 5, 7, 9}) {
+      CAPTURE(samples);
+      auto const some = inputs.first(4 * samples), wanted = targets.first(4 * samples);
+      double const loss = model.evaluate(some, wanted);
+      CHECK(near(loss, cross_entropy_of(logits, wanted, 7), 1e-12));
+      std::array<double, 2> bounds{loss, -loss};
+      m.all_reduce(std::span<double>(bounds), ashlar::reduction::max);
+      CHECK(bounds[0] == -bounds[1]);  // all ranks have the same bits
     }
-    CHECK(near(loss, sum, 1e-12));
+    auto const moves = [&](std::size_t samples) {
+      ashlar::communication_log const log(m);
+      model.evaluate(inputs.first(4 * samples), targets.first(4 * samples));
+      return log.records().size();
+    };
+    // One, two and three forward passes, and each time one all-reduce.
+    CHECK(moves(6) - moves(3) == moves(5) - moves(6));
+    CHECK(2 * moves(3) - moves(6) == 1);
+
+    train::trainer trainer(model, train::sgd{.lr = 0});
+    auto const first = random_batch<std::int32_t>(batch, 7, 7, 0, 4);
+    CHECK(near(trainer.step(first).loss, model.evaluate(first.inputs, first.targets), 1e-12));
+
+    ashlar::no_communication const nothing_moves(m);
+    CHECK(message_of([&] { model.evaluate(inputs.first(10), targets.first(10)); }) ==
+          "model: 10 inputs are no whole samples of 4.");
+    CHECK(message_of([&] { model.evaluate(inputs.first(20), targets.first(12)); }) ==
+          "model: evaluate got 12 targets for 5 samples. The loss has 4 for each sample, so pass "
+          "20.");
+    CHECK(message_of([&] { model.evaluate({}, {}); }) ==
+          "model: evaluate got no samples, which have no mean loss. Pass at least one.");
+    std::vector<std::int32_t> outside(targets.begin(), targets.end());
+    outside.back() = 7;
+    CHECK(message_of([&] { model.evaluate(inputs, outside); }) ==
+          "nn::softmax_cross_entropy: target 7 is not one of the 7 classes.");
   });
 }
 
@@ -204,7 +261,7 @@ TEST_CASE("predict takes any number of samples, in parts of the planned batch") 
               "depend on each other. Fill the batch up, or place the net for another one.");
 }
 
-TEST_CASE("predict takes the contexts of all samples behind their inputs") {
+TEST_CASE("predict and evaluate take the contexts of all samples behind their inputs") {
   auto const net = nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}),
                              nn::mean_squared_error());
   nn::image_batch const batch{3, 4, 2, 2};
@@ -215,13 +272,20 @@ TEST_CASE("predict takes the contexts of all samples behind their inputs") {
   auto const y = model.predict(drawn.inputs);
   REQUIRE(y.size() == 48);
   std::vector<double> again, expected;  // inputs of samples 2, 0, 1, 2, 1, and their predictions
+  std::vector<double> targets;
+  double squares = 0;
   for (std::size_t const size : {16, 15})
     for (std::size_t const s : {2, 0, 1, 2, 1}) {
       auto const* const from = drawn.inputs.data() + (size == 15 ? 48 : 0) + s * size;
       again.insert(again.end(), from, from + size);
-      if (size == 16) expected.insert(expected.end(), y.data() + 16 * s, y.data() + 16 * s + 16);
+      for (std::size_t i = 16 * s; size == 16 && i < 16 * s + 16; ++i) {
+        expected.push_back(y[i]);
+        targets.push_back(drawn.targets[i]);
+        squares += (y[i] - drawn.targets[i]) * (y[i] - drawn.targets[i]);
+      }
     }
   CHECK(model.predict(again) == expected);
+  CHECK(near(model.evaluate(again, targets), squares / 80, 1e-12));
   CHECK(message_of([&] { model.predict(std::span(std::as_const(again)).first(30)); }) ==
         "model: 30 inputs are no whole samples of 4x2x2 with a context of 3x5.");
 }

@@ -5,7 +5,8 @@
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
 # 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
 # Pipelines must also have these losses under each schedule, and must write the same sample text
-# without a cache of keys and values as one rank with it.
+# without a cache of keys and values as one rank with it. A small Llama must train alike on 1, 2 and
+# 4 ranks.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -65,3 +66,12 @@ for ranks in 2 4; do
   without_cache || { echo "$ranks stages do not say that they use no cache"; exit 1; }
   cmp "$work/text" "$work/staged" || { echo "$ranks stages write another text"; exit 1; }
 done
+
+# A small Llama, in which two heads of keys serve six heads of queries.
+training=(--model llama-small --layers 2 --d-model 36 --heads 6 --kv-heads 2 --context 16 --batch 6
+  --text "$ASHLAR_SOURCE_DIR/LICENSE")
+steps=10
+losses 1 gpu=1 data
+cp "$work/losses" "$work/reference"
+compare 2 gpu=2 tensor
+compare 4 node=2,gpu=2 auto

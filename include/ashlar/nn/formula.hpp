@@ -8,9 +8,10 @@
 //   constexpr auto gain = nn::formula("gain", [](auto x, auto g) { return x * g; },
 //                                     nn::weight("gain", {256}, nn::all_equal(1)));
 //
-// The function gets a symbol for x and one for each weight, in this order. It runs once for each
-// input of other extents and returns the symbol of y (signature/formula/symbol.hpp lists the
-// operators). Everything that a layer has follows from the operators that it used:
+// The function gets a symbol for x and one for each weight, in this order. It returns the symbol of
+// y (signature/formula/symbol.hpp lists the operators). It runs when a net is described and when it
+// is placed, and never in a pass (formula_passes.hpp). Everything that a layer has follows from the
+// operators that it used:
 //
 //   rows            all placements in which every operator of the passes is local, and which divide
 //                   nearly all flops (signature/formula/rows.hpp)
@@ -33,16 +34,14 @@
 // temporary. All else counts as whole. So a value that is split only because a weight is, such as
 // the hidden features of an MLP, takes less memory than predicted.
 
+#include <array>
 #include <cmath>
-#include <tuple>
 #include <utility>
-#include <vector>
 
-#include <ashlar/nn/kept.hpp>
+#include <ashlar/nn/formula_passes.hpp>
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/formula/rows.hpp>
 #include <ashlar/signature/formula/symbol.hpp>
-#include <ashlar/tensor/evaluate.hpp>
 
 namespace ashlar::nn {
 
@@ -70,17 +69,6 @@ constexpr weight_spec<Rank> weight(char const* name, std::int64_t const (&extent
                 "as nn::weight(\"gain\", {features}, nn::all_equal(1)).");
   return {name, ashlar::detail::shape_of(extents), {}, false};
 }
-
-namespace detail {
-
-/// What the forward pass of a formula keeps.
-template <class X, class T>
-struct formula_values {
-  X x;  ///< empty if the backward pass does not read it
-  std::vector<kept<T>> values;
-};
-
-}  // namespace detail
 
 template <class F, int... Rank>
 class formula_layer {
@@ -168,48 +156,8 @@ class formula_layer {
     return normal_deviates(1 / std::sqrt(static_cast<double>(in)));
   }
 
-  template <class Call>
-  auto forward(Call const& c) const {
-    using T = typename Call::value_type;
-    using X = std::remove_cvref_t<decltype(c.x())>;
-    auto const f = differentiated(c.spec().x);
-    auto const backward = formulas::backward_nodes(f, formulas::backward_part::both);
-    formulas::evaluation<T, typename Call::processor_type> pass(c.mesh(), f);
-    pass.set_extents(f.x, sizes_of(c.x()));
-    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
-      pass.set_extents(f.weights[K], sizes_of(c.template parameter<K>()));
-    });
-    pass.infer_extents();
-    pass.read(f.x, c.x().data());
-    read_weights(c, f, formulas::forward_nodes(f), pass);
-    auto y = c.make_y();
-    pass.write_to(f.y, y.data());
-    detail::formula_values<X, T> keep;
-    if (backward.reads[f.x]) keep.x = c.x();
-    for (int const i : formulas::kept_nodes(f, backward)) {
-      keep.values.emplace_back(c.mesh(), pass.elements(i));
-      pass.write_to(i, keep.values.back().data());
-    }
-    pass.run(formulas::forward_nodes(f));
-    return made(y, std::move(keep), sizes_of(c.x()));
-  }
-  template <class Call>
-  auto backward(Call const& c) const {
-    auto dx = c.make_dx();
-    run_backward(c, formulas::backward_part::both, dx.data());
-    return dx;
-  }
-  template <class Call>
-  void weight_gradient(Call const& c) const {
-    run_backward(c, formulas::backward_part::weights,
-                 static_cast<typename Call::value_type*>(nullptr));
-  }
-  template <class Call>
-  auto input_gradient(Call const& c) const {
-    auto dx = c.make_dx();
-    run_backward(c, formulas::backward_part::input, dx.data());
-    return dx;
-  }
+  /// Returns the passes for an input of extents `x`. Communicates nothing.
+  auto passes(shape const& x) const { return formula_passes<count>(differentiated(x)); }
 
  private:
   struct weight_of {
@@ -219,7 +167,6 @@ class formula_layer {
     bool has_initial = false;
   };
 
-  using local_sizes = std::array<std::int64_t, max_rank>;
   template <std::size_t>
   using symbol_of = formulas::symbol<formulas::any_rank>;
 
@@ -305,56 +252,6 @@ class formula_layer {
       if (needs > most) most = needs;
     }
     return most;
-  }
-
-  template <class X>
-  static local_sizes sizes_of(X const& x) {
-    local_sizes sizes{};
-    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
-    return sizes;
-  }
-  /// Calls use(integral_constant) for the number of each weight.
-  template <class Use>
-  static void for_each_weight(Use const& use) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (use(std::integral_constant<int, static_cast<int>(K)>()), ...);
-    }(std::make_index_sequence<sizeof...(Rank)>());
-  }
-  /// Gives a pass the weights that it reads.
-  template <class Call, class Pass>
-  static void read_weights(Call const& c, formulas::differentiated_formula const& f,
-                           formulas::pass_nodes const& nodes, Pass& pass) {
-    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
-      if (nodes.reads[f.weights[K]]) pass.read(f.weights[K], c.template parameter<K>().data());
-    });
-  }
-
-  template <class Call>
-  void run_backward(Call const& c, formulas::backward_part part,
-                    typename Call::value_type* dx) const {
-    auto const f = differentiated(c.spec().x);
-    auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
-    auto const nodes = formulas::backward_nodes(f, part);
-    auto const& keep = c.template kept<0>();
-    formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
-                                                                                        f);
-    pass.set_extents(f.x, c.template kept<1>());
-    // The extents of the shard of a weight are taken from its gradient sum, which the backward pass
-    // always has. Both have the same.
-    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
-      auto const sum = c.template gradient<K>();
-      pass.set_extents(f.weights[K], sizes_of(sum));
-      if (part != formulas::backward_part::input) pass.add_to(f.gradients[K], sum.data());
-    });
-    pass.infer_extents();
-    if (whole.reads[f.x]) pass.read(f.x, keep.x.data());
-    pass.read(f.dy, c.dy().data());
-    auto const kept_here = formulas::kept_nodes(f, whole);
-    for (int i = 0; i < kept_here.size(); ++i)
-      pass.read(kept_here[i], keep.values[static_cast<std::size_t>(i)].data());
-    read_weights(c, f, nodes, pass);
-    if (part != formulas::backward_part::weights) pass.write_to(f.dx, dx);
-    pass.run(nodes);
   }
 
   step::label name_;

@@ -24,6 +24,107 @@
 
 namespace ashlar::nn {
 
+namespace detail {
+
+/// The sum of all losses as a formula with its gradient.
+struct summed_formula {
+  formulas::differentiated_formula f;
+  int losses = 0;  ///< the node that the function returned
+  /// The number of targets per element of node `losses`. Since a step divides its loss by the
+  /// number of targets, this factor makes the loss a mean over the elements.
+  double per_element = 1;
+};
+
+/// Returns the nodes of a pass that computes the losses.
+constexpr formulas::pass_nodes forward_nodes(summed_formula const& made) {
+  formulas::pass_nodes pass;
+  formulas::detail::need(made.f.g, made.losses, 0, pass);
+  return pass;
+}
+/// Returns the nodes of a pass that computes the gradient of the output.
+constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
+  formulas::pass_nodes pass;
+  formulas::detail::need(made.f.g, made.f.dx, 0, pass);
+  return pass;
+}
+
+}  // namespace detail
+
+/// The passes of a loss that is written as its formula, for an output of given extents. A placed
+/// net has one such object, so no pass calls the function of the formula again.
+class formula_loss_passes {
+ public:
+  explicit formula_loss_passes(detail::summed_formula const& made)
+      : made_(made), forward_(detail::forward_nodes(made)),
+        backward_(detail::backward_nodes(made)) {
+    made_.f.g.name = "formula";  // the name belongs to the layer, which this object may outlive
+  }
+
+  template <class Call>
+  auto forward(Call const& c) const {
+    using A = typename Call::accumulated;
+    auto const& x = c.x();
+    auto const targets = c.template targets<A, Call::x_rank>();
+    if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
+      formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made_.f);
+      auto const values = prepare(c, x, targets, pass);
+      std::int64_t const count = pass.elements(made_.losses);
+      buffer<A> const losses(c.memory(), count);
+      pass.write_to(made_.losses, losses.data());
+      pass.run(forward_);
+      double sum = 0;
+      add_sum(c.processor(), c.memory(), static_cast<A const*>(losses.data()), count, &sum);
+      *c.total() += sum * made_.per_element;
+    }
+    return nn::made(no_output{}, x, targets, c.scale());
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    using T = typename Call::value_type;
+    using A = typename Call::accumulated;
+    auto const& x = c.template kept<0>();
+    auto dx = c.make_dx();
+    formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made_.f);
+    auto const values = prepare(c, x, c.template kept<1>(), pass);
+    A const slope = static_cast<A>(c.template kept<2>() * made_.per_element);
+    pass.read(made_.f.dy, &slope);
+    buffer<A> const wide(c.memory(), std::is_same_v<T, A> ? 0 : x.local_elements());
+    if constexpr (std::is_same_v<T, A>) pass.write_to(made_.f.dx, dx.data());
+    else pass.write_to(made_.f.dx, wide.data());
+    pass.run(backward_);
+    if constexpr (!std::is_same_v<T, A>)
+      convert(c.processor(), static_cast<A const*>(wide.data()), x.local_elements(), dx.data());
+    return dx;
+  }
+
+ private:
+  /// Gives x and the targets to `pass`. If T is not accumulation_t<T>, the result holds x converted
+  /// to accumulation_t<T>, and must exist until the pass is over.
+  template <class Call, class X, class Targets, class Pass>
+  auto prepare(Call const& c, X const& x, Targets const& targets, Pass& pass) const {
+    using T = typename Call::value_type;
+    using A = typename Call::accumulated;
+    auto values = std::make_unique<buffer<A>>(c.memory(),
+                                              std::is_same_v<T, A> ? 0 : x.local_elements());
+    std::array<std::int64_t, max_rank> sizes{};
+    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
+    pass.set_extents(made_.f.x, sizes);
+    pass.set_extents(made_.f.target, sizes);
+    pass.infer_extents();
+    if constexpr (std::is_same_v<T, A>) {
+      pass.read(made_.f.x, x.data());
+    } else {
+      convert(c.processor(), static_cast<T const*>(x.data()), x.local_elements(), values->data());
+      pass.read(made_.f.x, values->data());
+    }
+    pass.read(made_.f.target, targets.data());
+    return values;
+  }
+
+  detail::summed_formula made_;
+  formulas::pass_nodes forward_, backward_;
+};
+
 /// A loss for x [..] and targets of the same extents. The targets are of type accumulation_t<T>,
 /// and the loss computes in this type. Its passes communicate nothing and run on the host. The
 /// backward pass recomputes the values of the forward pass that it needs.
@@ -51,7 +152,7 @@ class formula_loss_layer {
     for (auto const& row : rows.table)
       if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
     s.couples_rows = rows.couples_rows && couples_rows(s.rows);
-    auto const forward = forward_nodes(made), backward = backward_nodes(made);
+    auto const forward = detail::forward_nodes(made), backward = detail::backward_nodes(made);
     s.forward_values = formulas::work_of(f, forward).values;
     s.backward_values = formulas::work_of(f, backward).values;
     s.forward_flops = formulas::work_of(f, forward).flops;
@@ -74,57 +175,12 @@ class formula_loss_layer {
     return formulas::refusal(differentiated(x).f, at);
   }
 
-  template <class Call>
-  auto forward(Call const& c) const {
-    using A = typename Call::accumulated;
-    auto const& x = c.x();
-    auto const targets = c.template targets<A, Call::x_rank>();
-    if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
-      auto const made = differentiated(c.spec().x);
-      formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made.f);
-      auto const values = prepare(c, made, x, targets, pass);
-      std::int64_t const count = pass.elements(made.losses);
-      buffer<A> const losses(c.memory(), count);
-      pass.write_to(made.losses, losses.data());
-      pass.run(forward_nodes(made));
-      double sum = 0;
-      add_sum(c.processor(), c.memory(), static_cast<A const*>(losses.data()), count, &sum);
-      *c.total() += sum * made.per_element;
-    }
-    return made_of(x, targets, c.scale());
-  }
-  template <class Call>
-  auto backward(Call const& c) const {
-    using T = typename Call::value_type;
-    using A = typename Call::accumulated;
-    auto const& x = c.template kept<0>();
-    auto const made = differentiated(c.spec().x);
-    auto dx = c.make_dx();
-    formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made.f);
-    auto const values = prepare(c, made, x, c.template kept<1>(), pass);
-    A const slope = static_cast<A>(c.template kept<2>() * made.per_element);
-    pass.read(made.f.dy, &slope);
-    buffer<A> const wide(c.memory(), std::is_same_v<T, A> ? 0 : x.local_elements());
-    if constexpr (std::is_same_v<T, A>) pass.write_to(made.f.dx, dx.data());
-    else pass.write_to(made.f.dx, wide.data());
-    pass.run(backward_nodes(made));
-    if constexpr (!std::is_same_v<T, A>)
-      convert(c.processor(), static_cast<A const*>(wide.data()), x.local_elements(), dx.data());
-    return dx;
-  }
+  /// Returns the passes for an input of extents `x`. Communicates nothing.
+  auto passes(shape const& x) const { return formula_loss_passes(differentiated(x)); }
 
  private:
-  /// The sum of all losses as a formula with its gradient.
-  struct summed_formula {
-    formulas::differentiated_formula f;
-    int losses = 0;  ///< the node that the function returned
-    /// The number of targets per element of node `losses`. Since a step divides its loss by the
-    /// number of targets, this factor makes the loss a mean over the elements.
-    double per_element = 1;
-  };
-
-  constexpr summed_formula differentiated(shape const& x) const {
-    summed_formula made;
+  constexpr detail::summed_formula differentiated(shape const& x) const {
+    detail::summed_formula made;
     auto& f = made.f;
     f.g.name = name_.text;
     formulas::node leaf;
@@ -144,54 +200,16 @@ class formula_loss_layer {
     made.per_element = static_cast<double>(x.elements()) / static_cast<double>(extents.elements());
     f.y = formulas::detail::add_sum(f.g, made.losses, (1u << extents.rank()) - 1, 0);
     formulas::differentiate(f);
-    if (!forward_nodes(made).reads[f.target])
+    if (!detail::forward_nodes(made).reads[f.target])
       throw error(name_.text, "the formula of the loss does not use the targets of extents " +
                                   to_string(x) + ".");
     return made;
   }
 
-  static constexpr formulas::pass_nodes forward_nodes(summed_formula const& made) {
-    formulas::pass_nodes pass;
-    formulas::detail::need(made.f.g, made.losses, 0, pass);
-    return pass;
-  }
-  static constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
-    formulas::pass_nodes pass;
-    formulas::detail::need(made.f.g, made.f.dx, 0, pass);
-    return pass;
-  }
   static constexpr bool couples_rows(training_table const& rows) {
     for (auto const& row : rows)
       if (row.x.is_split_of(0)) return false;
     return true;
-  }
-
-  /// Gives x and the targets to `pass`. If T is not accumulation_t<T>, the result holds x converted
-  /// to accumulation_t<T>, and must exist until the pass is over.
-  template <class Call, class X, class Targets, class Pass>
-  static auto prepare(Call const& c, summed_formula const& made, X const& x, Targets const& targets,
-                      Pass& pass) {
-    using T = typename Call::value_type;
-    using A = typename Call::accumulated;
-    auto values = std::make_unique<buffer<A>>(c.memory(),
-                                              std::is_same_v<T, A> ? 0 : x.local_elements());
-    std::array<std::int64_t, max_rank> sizes{};
-    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
-    pass.set_extents(made.f.x, sizes);
-    pass.set_extents(made.f.target, sizes);
-    pass.infer_extents();
-    if constexpr (std::is_same_v<T, A>) {
-      pass.read(made.f.x, x.data());
-    } else {
-      convert(c.processor(), static_cast<T const*>(x.data()), x.local_elements(), values->data());
-      pass.read(made.f.x, values->data());
-    }
-    pass.read(made.f.target, targets.data());
-    return values;
-  }
-  template <class X, class Targets>
-  static auto made_of(X const& x, Targets const& targets, double scale) {
-    return nn::made(no_output{}, x, targets, scale);
   }
 
   step::label name_;

@@ -15,6 +15,9 @@
 //
 //   using parameters = nn::ranks<2, 1>       the number of dims of each parameter
 //   initial_values initial(int k) const      how parameter k is initialized
+//   auto passes(shape x) const               returns an object that has the passes in place of the
+//                                            layer. Each placed layer has one, so what the passes
+//                                            need of x is computed once (formula.hpp).
 //   void weight_gradient(call) const         adds to the parameters' gradients only
 //   auto input_gradient(call) const          returns dx only
 //   static constexpr int streams             how many random streams it draws from

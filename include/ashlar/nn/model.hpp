@@ -32,6 +32,7 @@
 #include <ashlar/nn/cross_entropy.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
+#include <ashlar/nn/mean_loss.hpp>
 #include <ashlar/nn/model_state.hpp>
 #include <ashlar/nn/sample_parts.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -127,8 +128,7 @@ class model {
   /// Throws ashlar::error unless `inputs` and `targets` have the size of one micro-batch and all
   /// ids and targets are in range.
   void check(std::span<Input const> inputs, std::span<target_type const> targets) const {
-    if constexpr (requires { Loss::check_targets(targets, shape{}); })
-      Loss::check_targets(targets, state_->problem.spec(state_->problem.size() - 1).x);
+    check_range(targets);
     if (static_cast<std::int64_t>(targets.size()) != target_extents().elements())
       throw error("model", std::to_string(targets.size()) + " targets for a micro-batch of " +
                                to_string(target_extents()) + ".");
@@ -194,7 +194,12 @@ class model {
   /// share of the loss. If the net is on a device, waits for the device.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
-    return read([&](double* total) { accumulate(inputs, targets, number, total); });
+    kept<double> const total(mesh(), 1);
+    fill(mesh().processor(), 0.0, 1, total.data());
+    accumulate(inputs, targets, number, total.data());
+    loss_share share;
+    download(mesh().processor(), static_cast<double const*>(total.data()), 1, &share.sum);
+    return share;
   }
 
   /// Returns the output of the net for a batch of any number of samples, without dropout. `inputs`
@@ -206,13 +211,23 @@ class model {
     return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                             [this](std::span<Input const> part) { return predict_one(part); });
   }
-  /// Returns this rank's share of the summed loss of a batch, without dropout.
-  loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
-    check(inputs, targets);
-    return read([&](double* total) {
-      state_->one_micro_batch().forward(state_->problem.size(),
-                                        input_of(inputs, targets, 0, total, false));
-    });
+  /// Returns the mean loss over all targets of a batch of any number of samples, without dropout:
+  /// the same number on every rank. Every rank passes the same batch. `inputs` is as for predict,
+  /// and `targets` has the targets of all samples, one after the other. The gradients stay as they
+  /// are. The net runs on one micro-batch after another (mean_loss.hpp). Throws ashlar::error on
+  /// every rank, before any communication, if the numbers of inputs and targets do not fit or an id
+  /// or a target is out of range. Communicates: a forward pass for each micro-batch, and one
+  /// all-reduce of 16 bytes at the end.
+  double evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
+    state_->check_input(inputs);
+    check_range(targets);
+    return detail::mean_loss(
+        mesh(),
+        detail::sample_parts<Input>(inputs, state_->problem, input_extents(), context_extents()),
+        targets, rows(), [this](auto part, auto of_part, double* total) {
+          state_->one_micro_batch().forward(state_->problem.size(),
+                                            input_of(part, of_part, 0, total, false));
+        });
   }
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
@@ -304,14 +319,10 @@ class model {
     made.total = total;
     return made;
   }
-  template <class Run>
-  loss_share read(Run add_to) {
-    kept<double> const total(mesh(), 1);
-    fill(mesh().processor(), 0.0, 1, total.data());
-    add_to(total.data());
-    loss_share share;
-    download(mesh().processor(), static_cast<double const*>(total.data()), 1, &share.sum);
-    return share;
+  /// Throws ashlar::error if a target is out of range.
+  void check_range(std::span<target_type const> targets) const {
+    if constexpr (requires { Loss::check_targets(targets, shape{}); })
+      Loss::check_targets(targets, state_->problem.spec(state_->problem.size() - 1).x);
   }
   void check(std::span<Input const> inputs) const {
     state_->check_input(inputs);

@@ -68,6 +68,14 @@ struct kept_tuple final : kept_values {
   std::tuple<Kept...> values;
 };
 
+/// Returns the object that runs the passes of a layer for an input of extents `x`: what the layer's
+/// passes(x) makes, or the layer itself.
+template <class Layer>
+auto passes_of(Layer const& layer, shape const& x) {
+  if constexpr (requires { layer.passes(x); }) return layer.passes(x);
+  else return layer;
+}
+
 /// Returns the result of a forward pass as a `made` (call.hpp). A pass that keeps no values for the
 /// backward pass returns y alone.
 template <class Y>
@@ -93,25 +101,26 @@ class layer_node final : public element_node<typename At::processor_type> {
       "or write its passes with the processor's operations and define runs_on_devices "
       "(nn/layer.hpp).");
 
+  using passes_type = decltype(detail::passes_of(std::declval<Layer const&>(), shape{}));
   static constexpr bool has_forward() {
     if constexpr (parts > 1)
-      return requires(Layer const& layer, forward_type const& c) {
-        layer.template forward<parts - 1>(c);
+      return requires(passes_type const& passes, forward_type const& c) {
+        passes.template forward<parts - 1>(c);
       };
-    else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
+    else return requires(passes_type const& passes, forward_type const& c) { passes.forward(c); };
   }
   /// Runs the last part of the forward pass, which makes y. Only the forward pass of a layer with
   /// statistics has several parts (nn/layer.hpp).
-  static auto last_part(Layer const& layer, forward_type const& c) {
+  static auto last_part(passes_type const& passes, forward_type const& c) {
     static_assert(
         has_forward(),
         "nn: the passes of a layer are const functions of a call: forward(call) const and "
         "backward(call) const, or its halves. forward returns the values that backward needs "
         "as nn::made(y, kept...): see nn/layer.hpp.");
-    if constexpr (parts > 1) return detail::as_made(layer.template forward<parts - 1>(c));
-    else return detail::as_made(layer.forward(c));
+    if constexpr (parts > 1) return detail::as_made(passes.template forward<parts - 1>(c));
+    else return detail::as_made(passes.forward(c));
   }
-  using made_type = decltype(last_part(std::declval<Layer const&>(),
+  using made_type = decltype(last_part(std::declval<passes_type const&>(),
                                        std::declval<forward_type const&>()));
   using kept_type = decltype(made_type::kept);
   using backward_type = backward_call<types, kept_type>;
@@ -123,12 +132,12 @@ class layer_node final : public element_node<typename At::processor_type> {
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
              At const& at, stream_counter& streams, std::string const& path = {},
              tied_parameter<processor> const& tied = {})
-      : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
+      : passes_(detail::passes_of(layer, x)), mesh_(m), spec_(layer.spec(x)), at_(at) {
     if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
         halo.has_halo() && m.is_here())
       dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
     if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);
-    else make_parameters(element, streams, path, tied);
+    else make_parameters(layer, element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;
@@ -145,15 +154,15 @@ class layer_node final : public element_node<typename At::processor_type> {
       case step::action_kind::recompute: return forward(a, on);
       case step::action_kind::backward:
         if constexpr (has_backward())
-          return put_dx(a, on, [&](auto const& c) { return layer_.backward(c); });
+          return put_dx(a, on, [&](auto const& c) { return passes_.backward(c); });
         break;
       case step::action_kind::input_gradient:
         if constexpr (has_halves())
-          return put_dx(a, on, [&](auto const& c) { return layer_.input_gradient(c); });
+          return put_dx(a, on, [&](auto const& c) { return passes_.input_gradient(c); });
         break;
       case step::action_kind::weight_gradient:
         if constexpr (has_weight_gradient())
-          return backward(a, on, false, [&](auto const& c) { layer_.weight_gradient(c); });
+          return backward(a, on, false, [&](auto const& c) { passes_.weight_gradient(c); });
         break;
       default: break;
     }
@@ -168,23 +177,28 @@ class layer_node final : public element_node<typename At::processor_type> {
   // The next functions tell which passes the layer has. A layer need not have all of them
   // (nn/layer.hpp).
   static constexpr bool has_backward() {
-    return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
+    return requires(passes_type const& passes, backward_type const& c) { passes.backward(c); };
   }
   static constexpr bool has_halves() {
-    return requires(Layer const& layer, backward_type const& c) { layer.input_gradient(c); };
+    return requires(passes_type const& passes, backward_type const& c) {
+      passes.input_gradient(c);
+    };
   }
   static constexpr bool has_weight_gradient() {
-    return requires(Layer const& layer, backward_type const& c) { layer.weight_gradient(c); };
+    return requires(passes_type const& passes, backward_type const& c) {
+      passes.weight_gradient(c);
+    };
   }
 
  private:
-  void make_parameters([[maybe_unused]] int element, [[maybe_unused]] stream_counter& streams,
+  void make_parameters([[maybe_unused]] Layer const& layer, [[maybe_unused]] int element,
+                       [[maybe_unused]] stream_counter& streams,
                        [[maybe_unused]] std::string const& path,
                        [[maybe_unused]] tied_parameter<processor> const& tied) {
     if constexpr (types::parameters > 0) {
       static_assert(
-          requires(Layer const& layer, int k) {
-            { layer.initial(k) } -> std::convertible_to<initial_values>;
+          requires(Layer const& l, int k) {
+            { l.initial(k) } -> std::convertible_to<initial_values>;
           }, "nn: a layer with parameters must define their initial values: nn::initial_values "
              "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
       for (int k = 0; k < spec_.parameters.size(); ++k) {
@@ -193,7 +207,7 @@ class layer_node final : public element_node<typename At::processor_type> {
                                          mesh_, at_.parameter_at(k).grad);
           continue;
         }
-        initial_values const initial = layer_.initial(k);
+        initial_values const initial = layer.initial(k);
         std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
         this->parameters_.push_back(make_parameter<T>(spec_.parameters[k], element, mesh_,
                                                       at_.parameter_at(k), initial, streams.seed,
@@ -215,7 +229,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     forward_type const call(common(mesh_, at_, spec_, read), x, on.pass, stream_, statistics,
                             &batch, &context);
     if (a.part + 1 < parts) return make_statistic(a, on, call);
-    auto result = last_part(layer_, call);
+    auto result = last_part(passes_, call);
     if constexpr (!is_loss) on.set(a.makes[0], result.y);
     if (on.saves && a.makes.size() > 1)
       on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<holder>(
@@ -225,7 +239,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   void make_statistic(step::action const& a, execution<processor>& on, forward_type const& call) {
     [&]<std::size_t... Part>(std::index_sequence<Part...>) {
       ((static_cast<int>(Part) == a.part
-            ? on.set(a.makes[0], layer_.template forward<static_cast<int>(Part)>(call))
+            ? on.set(a.makes[0], passes_.template forward<static_cast<int>(Part)>(call))
             : void()),
        ...);
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
@@ -264,7 +278,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     backward(a, on, true, [&](auto const& c) { on.set(a.makes[0], pass(c)); });
   }
 
-  Layer layer_;
+  passes_type passes_;
   basic_mesh<processor> mesh_;
   step::layer_spec spec_;
   At at_;

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The mean loss of a batch of any number of samples, which a net computes in parts of n samples
+// (sample_parts.hpp). If the last part has r < n samples, it is filled up with n - r copies of its
+// last sample. Another part of n copies of this sample gives their loss, which is subtracted:
+//
+//   r == n   the sum of the losses of all parts
+//   r < n    the same, minus (n - r) / n times the loss of n copies of the last sample
+//
+// This holds for every loss that is a sum over samples, and needs nothing of the loss itself.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/operation_label.hpp>
+#include <ashlar/nn/kept.hpp>
+#include <ashlar/nn/sample_parts.hpp>
+
+namespace ashlar::nn::detail {
+
+/// Returns the mean loss over all `targets` of a batch. `rows` is the number of targets in a part.
+/// run(inputs, targets, total) adds this rank's share of the summed loss of a part to *total, which
+/// is in the memory of the mesh. Throws ashlar::error if there is no sample or not as many targets
+/// as the samples have. Communicates: what `run` does, and one all-reduce of 16 bytes.
+template <class Processor, class Input, class Target, class Run>
+double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
+                 std::span<Target const> targets, std::int64_t rows, Run run) {
+  auto const n = parts.planned(), samples = parts.samples();
+  auto const of_sample = static_cast<std::size_t>(rows) / n;
+  if (samples == 0)
+    throw error("model", "evaluate got no samples, which have no mean loss. Pass at least one.");
+  if (targets.size() != samples * of_sample)
+    throw error("model", "evaluate got " + std::to_string(targets.size()) + " targets for " +
+                             std::to_string(samples) + " samples. The loss has " +
+                             std::to_string(of_sample) + " for each sample, so pass " +
+                             std::to_string(samples * of_sample) + ".");
+  kept<double> const totals(mesh, 2);  // of all parts, and of copies of the last sample
+  fill(mesh.processor(), 0.0, 2, totals.data());
+  std::vector<Target> of_part(n * of_sample);
+  auto const run_from = [&](std::size_t first, double* total) {
+    copy_samples(targets, samples, first, n, std::span(of_part));
+    run(parts.from(first), std::span<Target const>(of_part), total);
+  };
+  for (std::size_t first = 0; first < samples; first += n) run_from(first, totals.data());
+  auto const missing = (n - samples % n) % n;
+  if (missing > 0) run_from(samples - 1, totals.data() + 1);
+
+  std::array<double, 2> sums{};
+  operation_label const named(mesh, "mean loss");
+  mesh.all_reduce(static_cast<double const*>(totals.data()), std::span<double>(sums));
+  double const copies = static_cast<double>(missing) / static_cast<double>(n);
+  double const sum = missing > 0 ? sums[0] - copies * sums[1] : sums[0];
+  return sum / static_cast<double>(targets.size());
+}
+
+}  // namespace ashlar::nn::detail
