@@ -759,7 +759,7 @@ TEST_CASE("chains that cannot be cut are refused") {
     search::pipeline(net_of(4), t, cluster, options);
   };
   CHECK_THROWS_WITH_AS(uneven(3),
-                       doctest::Contains("3 stages of a net that can be cut into at most 4 on "
+                       doctest::Contains("3 stages of a net that can be cut into at most 6 on "
                                          "node=4,gpu=2: their number must also divide"),
                        ashlar::error);
   CHECK_THROWS_WITH_AS(uneven(8), doctest::Contains("8 stages of a net that can be cut into"),

@@ -72,7 +72,14 @@ class cut_search {
       keep(cut, stages, costs, skips,
            make_schedule(choice_, shape_.positions, shape_.micro_batches, costs, most, skips));
     };
-    if (choice_.kind != schedule_kind::searched || limit_ == 0) return with();
+    if (choice_.kind != schedule_kind::searched || limit_ == 0) {
+      with();
+      // The order for equal costs may fit where the order for these costs does not.
+      if (limit_ > 0 && choice_.fits_costs())
+        keep(cut, stages, costs, skips,
+             make_schedule(choice_, shape_.positions, shape_.micro_batches, {}, {}));
+      return;
+    }
     auto const any = most;
     // `fits`: the memory permits at least one micro-batch in flight in every stage. `is_short`: in
     // some stage it permits fewer than 1F1B has.

@@ -303,7 +303,7 @@ class pipeline_search {
     auto const& c = candidates_[a.candidate];
     std::int64_t room = machine_.memory / a.choice.chunks;
     try {
-      for (int again = 0; again < 2 && room > 0; ++again) {
+      for (int again = 0; again < (found_ ? 2 : 6) && room > 0; ++again) {
         auto const alone = a.stages->plan(room, known());
         ++searched_;
         if (!alone.complete) return;
@@ -314,7 +314,7 @@ class pipeline_search {
           return;
         }
         refused_ = "the stages fit alone, but not with what waits for later passes and transfers.";
-        if (over > machine_.memory / 4) return;
+        if (found_ && over > machine_.memory / 4) return;
         room -= over / a.choice.chunks + 1;
       }
     } catch (error const& e) {
