@@ -20,6 +20,12 @@ device_mesh mesh() {
 
 TEST_CASE("operators") { check_operators(mesh()); }
 
+TEST_CASE("selections") { check_selections(mesh()); }
+
+TEST_CASE("contractions and permutations by letters") { check_letters(mesh()); }
+
+TEST_CASE("factories") { check_factories(mesh()); }
+
 TEST_CASE("products") { check_products(mesh()); }
 
 TEST_CASE("typed placements") { check_typed_operators(row()); }

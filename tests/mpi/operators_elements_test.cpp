@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
 #include <support/message_of.hpp>
+#include <support/number_comparisons.hpp>
 #include <support/placed.hpp>
 
 #include <ashlar/comm/no_communication.hpp>
@@ -238,6 +239,23 @@ TEST_CASE("comparisons, maxima and minima of two tensors on every pair of placem
     pairs(m, {n + 1, 3});
     if (m.axes() == 1) pairs(m, {0, 3});
     numbers(m, seeded_integers({n + 1, 3}));
+  }
+}
+
+TEST_CASE("bfloat16 is compared with numbers that it does not have") {
+  dense const a = values_next_to_numbers();
+  for (auto const& m : all_meshes()) {
+    if (m.axes() > 2) continue;
+    ashlar::no_communication const forbidden(m);
+    for (auto const& p : every_placement(2, m.axes())) {
+      auto const x = placed<ashlar::bfloat16, 2>(m, a, p, 3);
+      for (double const number : compared_numbers)
+        for_each_number_comparison([&](char const*, char const* name, auto const& compare) {
+          check_outcome(
+              !p.has_partial(), [&] { return compare(x, number); },
+              each(a, [&](double v) { return compare(v, number); }), name);
+        });
+    }
   }
 }
 

@@ -9,12 +9,15 @@
 //
 // These tests do not check which placements an operator accepts. The code that decides this is the
 // same on the host, and is tested on host meshes. The tests here skip the placements that an
-// operator rejects, and only require that each operator accepts some placements.
+// operator refuses. They require that each operator accepts some placement, and that no call throws
+// another error.
 //
 //   values             small integers, so that sums and products are exact; the addends of a
 //                      partial tensor differ between ranks
-//   exact              + - * scale relu max min sums transpose matmul
-//   within 1e-5        gelu, softmax (bfloat16: 8e-3, because both sides round once)
+//   exact              operators whose results the element type has, such as sums, products and
+//                      comparisons of these integers, and quotients by powers of two
+//   within 1e-5        functions such as gelu, softmax and mean (bfloat16: 8e-3, because both sides
+//                      round once)
 
 #include <ashlar/comm/nccl/backend.hpp>
 
@@ -22,8 +25,15 @@ namespace ashlar_test {
 
 using device_mesh = ashlar::nccl::mesh;
 
-/// Checks operators of one and of two tensors on every placement, in several element types.
+/// Checks the arithmetic of one and of two tensors, functions and reductions on every placement, in
+/// several element types.
 void check_operators(device_mesh const& m);
+/// Checks comparisons, extrema, conversions, means and rows of tables on every placement.
+void check_selections(device_mesh const& m);
+/// Checks products of matrices and vectors, einsums and permutations on many placements.
+void check_letters(device_mesh const& m);
+/// Checks the functions that make tensors on every placement.
+void check_factories(device_mesh const& m);
 /// Checks matrix products between many placements. The cases vary which operands are transposed. A
 /// product is computed either at once, or in panels (blocks of m, n or k) one after another.
 void check_products(device_mesh const& m);

@@ -6,7 +6,9 @@
 // far results are from their expected values.
 
 #include <cmath>
+#include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -15,6 +17,7 @@
 #include <support/naive_placement.hpp>
 #include <support/worse_gap.hpp>
 
+#include <ashlar/support/bfloat16.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 
@@ -53,9 +56,20 @@ auto put(device_mesh const& m, dense const& x, placement const& p) {
   return tensor(m, lying.extents(), p, lying.shard());
 }
 
-template <class Tensor>
-double distance_to(Tensor const& x, std::vector<double> const& expected) {
-  auto const values = ashlar::to_full(x);
+/// The tolerance for results that were computed in accumulation_t<T> and rounded to T once.
+template <class T>
+inline constexpr double rounding = std::is_same_v<T, ashlar::bfloat16> ? 8e-3 : 1e-5;
+
+/// Returns all values of a tensor, or the number itself, which every rank has.
+template <class Result>
+auto all_values(Result const& x) {
+  if constexpr (std::is_arithmetic_v<Result>) return std::vector<Result>{x};
+  else return ashlar::to_full(x);
+}
+
+template <class Result>
+double distance_to(Result const& x, std::vector<double> const& expected) {
+  auto const values = all_values(x);
   if (values.size() != expected.size()) return 1e30;
   double most = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -66,22 +80,56 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   return most;
 }
 
-/// Counts the operator calls that return, and how many of these calls have wrong results. A call
-/// that throws ashlar::error is not counted. An error whose message names nccl is rethrown.
-struct operator_count {
-  int done = 0, wrong = 0;
+/// Calls operators, and counts for each of them the calls that return and those with wrong results.
+class operator_calls {
+ public:
+  /// `refusal` is a part of the messages with which the operators refuse placements, and of no other
+  /// message.
+  explicit operator_calls(std::string refusal = "; failing axis: ")
+      : refusal_(std::move(refusal)) {}
 
+  /// Calls run() and compares its result with the expected values. The result is a tensor or a
+  /// number that every rank has. A call that refuses the placement of an operand is not counted.
+  /// All other errors are thrown on.
   template <class Operator>
-  void check(std::vector<double> const& expected, double enough, Operator const& run) {
+  void check(char const* name, std::vector<double> const& expected, double tolerance,
+             Operator const& run) {
+    count& calls = counts_[name];
     try {
       auto const y = run();
-      ++done;
-      if (!(distance_to(y, expected) <= enough)) ++wrong;
+      ++calls.done;
+      if (!(distance_to(y, expected) <= tolerance)) ++calls.wrong;
     } catch (ashlar::error const& e) {
-      if (std::string(e.what()).find("nccl") != std::string::npos) throw;
+      if (std::string(e.what()).find(refusal_) == std::string::npos) throw;
     }
   }
+
+  /// Checks that each operator accepted at least one placement, and had no wrong result.
+  void report() const {
+    CHECK(!counts_.empty());
+    for (auto const& [name, calls] : counts_) {
+      CHECK_MESSAGE(calls.done > 0, name << " refused every placement");
+      CHECK_MESSAGE(calls.wrong == 0, name << " has wrong results");
+    }
+  }
+
+ private:
+  struct count {
+    int done = 0, wrong = 0;
+  };
+  std::string refusal_;
+  std::map<std::string, count> counts_;
 };
+
+/// Returns the reduction of matrix x over dim d.
+inline std::vector<double> reduced(dense const& x, int d, reduction op) {
+  std::vector<double> y(static_cast<std::size_t>(x.extent(1 - d)), ashlar::identity_of<double>(op));
+  for_each_index(x.extents, [&](index const& i) {
+    double& v = y[static_cast<std::size_t>(i[static_cast<std::size_t>(1 - d)])];
+    v = combine(op, v, x(i));
+  });
+  return y;
+}
 
 template <class F>
 std::vector<double> mapped(std::vector<double> x, F const& f) {

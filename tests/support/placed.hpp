@@ -91,8 +91,8 @@ inline index to_index(ashlar::coordinates const& c, int axes) {
 
 template <class T>
 T to_element(double x) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(x);
-  else return static_cast<T>(static_cast<std::int64_t>(x));
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(x));
+  else return static_cast<T>(x);
 }
 
 /// Returns a tensor with the values of x and the placement p. This rank's shard follows the naive

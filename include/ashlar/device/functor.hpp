@@ -31,6 +31,8 @@
 //   less_of{}          f(x, y)  = 1 if x < y, otherwise 0
 //   less_equal_of{}    f(x, y)  = 1 if x <= y, otherwise 0
 //   equal_of{}         f(x, y)  = 1 if x == y, otherwise 0
+//   bound_back{g, a}   f(x)     = g(x, a) for an object g of two arguments
+//   bound_front{g, a}  f(x)     = g(a, x)
 //
 // All these function objects return NaN if an argument is NaN, except that the derivative of relu
 // is 0 at NaN, and that comparisons with NaN give 0.
@@ -203,6 +205,22 @@ template <class A>
 struct scaled_sum {
   A factor;
   ASHLAR_HD A operator()(A x, A y) const { return x + factor * y; }
+};
+
+/// Computes f(x, number). The number is not rounded to the type of the elements.
+template <class F, class A>
+struct bound_back {
+  F f;
+  A number;
+  ASHLAR_HD A operator()(A x) const { return f(x, number); }
+};
+
+/// Computes f(number, x). The number is not rounded to the type of the elements.
+template <class F, class A>
+struct bound_front {
+  F f;
+  A number;
+  ASHLAR_HD A operator()(A x) const { return f(number, x); }
 };
 
 }  // namespace ashlar::device

@@ -10,14 +10,15 @@
 // The result is a mask: it has 1 where the comparison holds and 0 elsewhere, with the element type
 // of the operands. Masks serve where(mask, x, y) (where.hpp), products, and sums that count.
 //
-// x or y may be a number. One tensor may be repeated along dims of the other (repeated.hpp). On
-// each mesh axis, both operands must have the same split or both be B. Partial operands are
-// refused: whether u + v < w does not follow from u < w and v < w (signature/selection.hpp).
+// x or y may be a number. It is converted to accumulation_t<T> and not rounded to T: elements of
+// bfloat16 are compared with the float that is nearest to the number. One tensor may be repeated
+// along dims of the other (repeated.hpp). On each mesh axis, both operands must have the same split
+// or both be B. Partial operands are refused: whether u + v < w does not follow from u < w and
+// v < w (signature/selection.hpp).
 //
 // There is no operator==, since its result would be a mask and not a bool.
 
 #include <ashlar/signature/selection.hpp>
-#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/apply_rule.hpp>
 #include <ashlar/tensor/scalar_operators.hpp>
 
@@ -31,23 +32,13 @@ auto apply_either(X const& x, Y const& y, F const& f) {
   else return apply<Rule>(x, y, f);
 }
 
-/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The kernels of a device take two
-/// arrays. So on a device, an array is first filled with the number a.
+/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The number a keeps its value,
+/// also where the elements are of bfloat16, which may not have this value.
 template <class Rule, bool Swapped, distributed X, class F>
 auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const& f) {
-  using T = typename X::value_type;
-  using A = accumulation_t<T>;
-  if constexpr (X::processor_type::is_host) {
-    return apply<Rule>(x, [f, a](A v) { return Swapped ? f(a, v) : f(v, a); });
-  } else {
-    auto const on = x.mesh().processor();
-    auto const z = empty<T, X::rank>(x.mesh(), x.extents(), result_of<Rule>(x));
-    fill(on, static_cast<T>(a), x.local_elements(), z.data());
-    T const *const values = x.data(), *const numbers = z.data();
-    map(on, f, Swapped ? numbers : values, Swapped ? values : numbers, x.local_elements(),
-        z.data());
-    return z;
-  }
+  using A = accumulation_t<typename X::value_type>;
+  if constexpr (Swapped) return apply<Rule>(x, device::bound_front<F, A>{f, a});
+  else return apply<Rule>(x, device::bound_back<F, A>{f, a});
 }
 
 }  // namespace detail

@@ -19,6 +19,7 @@
 
 #include <array>
 
+#include <ashlar/device/functor.hpp>
 #include <ashlar/signature/dim_letters.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
@@ -155,11 +156,8 @@ void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const*
     T const *const a = x + from_x, *const b = y + from_y;
     if (!repeats) map(m.processor(), f, a, b, run, z + at);
     else if (loop.y[last] == 0)
-      map(
-          m.processor(), [&f, v = static_cast<A>(*b)](A u) { return f(u, v); }, a, run, z + at);
-    else
-      map(
-          m.processor(), [&f, u = static_cast<A>(*a)](A v) { return f(u, v); }, b, run, z + at);
+      map(m.processor(), device::bound_back<F, A>{f, static_cast<A>(*b)}, a, run, z + at);
+    else map(m.processor(), device::bound_front<F, A>{f, static_cast<A>(*a)}, b, run, z + at);
     for (int d = outer - 1; d >= 0; --d) {
       auto const k = static_cast<std::size_t>(d);
       if (++i[k] < loop.extents[k]) break;

@@ -21,6 +21,12 @@ void on_meshes(Body const& body) {
 
 TEST_CASE("operators") { on_meshes(check_operators); }
 
+TEST_CASE("selections") { on_meshes(check_selections); }
+
+TEST_CASE("contractions and permutations by letters") { on_meshes(check_letters); }
+
+TEST_CASE("factories") { on_meshes(check_factories); }
+
 TEST_CASE("products") { on_meshes(check_products); }
 
 TEST_CASE("typed placements") {

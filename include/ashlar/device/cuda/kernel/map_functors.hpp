@@ -17,6 +17,8 @@
 
 namespace ashlar::cuda {
 
+using device::bound_back;
+using device::bound_front;
 using device::difference_of;
 using device::divided;
 using device::dividing;
@@ -103,5 +105,21 @@ template <class A>
 inline constexpr bool has_map_kernel<subtracting<A>> = true;
 template <class A>
 inline constexpr bool has_map_kernel<scaled_sum<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_back<larger_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_back<smaller_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_back<less_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_front<less_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_back<less_equal_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_front<less_equal_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_back<equal_of, A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<bound_front<equal_of, A>> = true;
 
 }  // namespace ashlar::cuda

@@ -39,6 +39,17 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
 #define ASHLAR_UNARY(F, T) template void map(cudaStream_t, F const&, T const*, std::int64_t, T*);
 #define ASHLAR_BINARY(F, T)                                                                        \
   template void map(cudaStream_t, F const&, T const*, T const*, std::int64_t, T*);
+#define ASHLAR_BOUND(Side, F, A, T)                                                                \
+  template void map(cudaStream_t, Side<F, A> const&, T const*, std::int64_t, T*);
+#define ASHLAR_WITH_NUMBER(T, A)                                                                   \
+  ASHLAR_BOUND(bound_back, larger_of, A, T)                                                        \
+  ASHLAR_BOUND(bound_back, smaller_of, A, T)                                                       \
+  ASHLAR_BOUND(bound_back, less_of, A, T)                                                          \
+  ASHLAR_BOUND(bound_front, less_of, A, T)                                                         \
+  ASHLAR_BOUND(bound_back, less_equal_of, A, T)                                                    \
+  ASHLAR_BOUND(bound_front, less_equal_of, A, T)                                                   \
+  ASHLAR_BOUND(bound_back, equal_of, A, T)                                                         \
+  ASHLAR_BOUND(bound_front, equal_of, A, T)
 #define ASHLAR_MAPS(T, A)                                                                          \
   ASHLAR_UNARY(value_of<device::relu>, T)                                                          \
   ASHLAR_UNARY(value_of<device::gelu>, T)                                                          \
@@ -71,6 +82,7 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
   ASHLAR_BINARY(less_equal_of, T)                                                                  \
   ASHLAR_BINARY(equal_of, T)                                                                       \
   ASHLAR_BINARY(scaled_sum<A>, T)                                                                  \
+  ASHLAR_WITH_NUMBER(T, A)                                                                         \
   template void add_bias(cudaStream_t, T const*, std::int64_t, std::int64_t, T*);                  \
   template void fill<T>(cudaStream_t, T, std::int64_t, T*);
 
@@ -95,7 +107,8 @@ template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::
   ASHLAR_BINARY(less_of, T)                                                                        \
   ASHLAR_BINARY(less_equal_of, T)                                                                  \
   ASHLAR_BINARY(equal_of, T)                                                                       \
-  ASHLAR_BINARY(product_of, T)
+  ASHLAR_BINARY(product_of, T)                                                                     \
+  ASHLAR_WITH_NUMBER(T, T)
 
 ASHLAR_INTEGER_MAPS(std::int32_t)
 ASHLAR_INTEGER_MAPS(std::int64_t)
@@ -115,6 +128,8 @@ ASHLAR_CONVERT(std::int64_t, std::int32_t)
 #undef ASHLAR_CONVERT
 #undef ASHLAR_INTEGER_MAPS
 #undef ASHLAR_MAPS
+#undef ASHLAR_WITH_NUMBER
+#undef ASHLAR_BOUND
 #undef ASHLAR_BINARY
 #undef ASHLAR_UNARY
 
