@@ -42,7 +42,7 @@ training=("${plain[@]}" --pipeline auto)
 compare 4 node=2,gpu=2 auto
 # The search divides the same 24 sequences of a step into micro-batches, and the net into stages.
 whole=(--layers 8 --d-model 36 --heads 6 --context 16 --batch 24 --text "$ASHLAR_SOURCE_DIR/LICENSE"
-  --machine ethernet_cluster)
+  --machine gpu_cluster)
 for stages in 2 auto; do
   training=("${whole[@]}" --pipeline "$stages" --schedule auto)
   compare 2 node=2 auto
