@@ -6,13 +6,14 @@
 #
 #   include/ashlar/**/*.hpp       compiled by itself; label headers
 #   tests/static/*.cpp            compiled and not run; label static
-#   tests/unit/*_test.cpp         doctest, one process; label unit
+#   tests/unit/*_test.cpp         doctest, one process; label unit; also label threads if several
+#                                 threads work in it (comm_*_test.cpp)
 #   tests/mpi/*_test.cpp          doctest, N ranks for several N; labels mpi, npN; label thorough if
 #                                 the test runs all its cases (ashlar_thorough_runs)
 #   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
 #                                 (exit 77) if there is no GPU
 #   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;
-#                                 label unit
+#                                 labels unit, threads
 #   tests/compile_fail/*.cpp      must not compile, for the stated reason; label compile_fail
 #   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
 #   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
@@ -142,12 +143,19 @@ function(ashlar_add_unit_tests)
   target_include_directories(unit_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(unit_main PRIVATE doctest::doctest ashlar_test_flags)
   add_custom_target(unit_tests)
+  # The unit tests in which several threads work. They alone concern the thread sanitizer.
+  add_custom_target(thread_tests)
   ashlar_test_programs(targets unit unit_main ${sources})
   foreach(source target IN ZIP_LISTS sources targets)
     cmake_path(GET source STEM name)
     add_dependencies(unit_tests ${target})
     add_test(NAME unit/${name} COMMAND ${target} "--source-file=*/unit/${name}.cpp")
-    ashlar_test_properties(unit/${name} unit)
+    if(name MATCHES "^comm_")
+      add_dependencies(thread_tests ${target})
+      ashlar_test_properties(unit/${name} unit threads)
+    else()
+      ashlar_test_properties(unit/${name} unit)
+    endif()
     set_tests_properties(unit/${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
   endforeach()
 endfunction()
@@ -335,8 +343,9 @@ function(ashlar_add_fake_cuda_tests)
     ashlar_link_device_operators(fake_${name})
     target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda ashlar::cuda)
     add_test(NAME fake/${name} COMMAND fake_${name})
-    ashlar_test_properties(fake/${name} unit)
+    ashlar_test_properties(fake/${name} unit threads)
     add_dependencies(unit_tests fake_${name})
+    add_dependencies(thread_tests fake_${name})
   endforeach()
   # The benchmarks of one GPU on the fake device, for tests/scripts/bench_cuda.sh.
   foreach(name gemm kernels attention launch)

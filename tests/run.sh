@@ -9,7 +9,8 @@ Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h
 Installs what is missing, configures, builds, and runs the tests, except those that take longest.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   debug, asan and clang leave out tests that give the same result in every preset
-                  tsan runs the unit tests only: it sees threads, but not the memory that MPI ranks share
+                  tsan runs the unit tests in which several threads work; it does not see the memory that
+                  MPI ranks share
                   cuda requires CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
                   which may share one GPU, then those of the kernels under compute-sanitizer; default builds them
                   too if nvcc is found. Without a GPU they are skipped: exit 77
@@ -172,7 +173,7 @@ fi
 cmake --preset "$preset" "${options[@]}"
 case "$preset" in
   smpi) cmake --build "$build" --target smpi_programs ;;
-  tsan) cmake --build "$build" --target unit_tests ;;
+  tsan) cmake --build "$build" --target thread_tests ;;
   cuda) cmake --build "$build" --target cuda_tests ;;
   *) cmake --build "$build" ;;
 esac

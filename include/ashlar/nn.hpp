@@ -9,6 +9,7 @@
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/mean_squared_error.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/pooling.hpp>
 #include <ashlar/nn/skip.hpp>

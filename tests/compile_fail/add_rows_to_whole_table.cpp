@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add_rows: on one mesh axis the table, the ids and the rows do not fit.
 
-// Each rank would have a table of its own, with the rows that it has.
+// The table is replicated and the rows are split. Each rank would add only its own rows, so the
+// ranks' copies of the table would differ.
 
 #include <ashlar/tensor/rows.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: greater_equal: on one mesh axis the operands are partial or placed differently, and how the addends compare does not say how the sums do. Bring both to one placement first, as in x >= (y | to<...>).
 
-// The ranks have other elements of x than of y.
+// A rank has other elements of x than of y: rows of x, but columns of y.
 
 #include <ashlar/tensor/compare.hpp>
 

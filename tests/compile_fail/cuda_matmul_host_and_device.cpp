@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: matmul: the operands are not two tensors of two dimensions, or two of three, or a matrix and a vector, of one element type, on one type of processor and with one tag.
+// expect: matmul: the operands are not two tensors of two dimensions, or two of three, or a matrix and a vector, of one element type, on one type of processor and with one tag. To move x to the part of w, write redistribute(x, w.mesh(), sbp<...>{}).
 
 // One operand is on the host and the other on a device.
 

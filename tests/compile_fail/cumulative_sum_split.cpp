@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: cumulative_sum: the dimension is split, so a rank lacks the sums of the ranks before it
 
-// The sums of a rank begin with those of the rank before it.
+// The dimension is split. A rank would have to add the sum of all elements that the ranks before it
+// have.
 
 #include <ashlar/tensor/along_dim.hpp>
 

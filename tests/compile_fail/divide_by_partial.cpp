@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: divide: on one mesh axis the operands have different placements, or the divisor is partial. Bring them to one placement first, as in x / (y | to<...>); partial divided by broadcast is allowed.
+// expect: divide: on one mesh axis the operands have different placements, or the divisor is partial. Reduce a partial divisor and bring both to one placement, as in x / (y | to<...>); a partial x may be divided by a broadcast y.
 
 // A quotient is not linear in its divisor, so dividing by each addend gives a wrong sum.
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in (x | to<B, ...>) / a.
 
-// The divisor may be negative, which would turn the minimum into a maximum.
+// The operand is a partial minimum. The divisor may be negative, which would turn the minimum into
+// a maximum.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: dot: on one mesh axis the operands have different placements or are both partial. Bring them to one placement first, as in dot(x, y | to<...>); partial times broadcast is allowed.
+// expect: dot: on one mesh axis the operands have different placements or are both partial. Bring them to one placement, or make one of two partial operands broadcast, as in dot(x, y | to<...>).
 
 // The product of two sums is not the sum of the products.
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: einsum: a letter of the result is in no operand.
 
-// Along z there would be nothing to read.
+// The result has a dimension z, but the operand has no such dimension.
 
 #include <ashlar/tensor/einsum.hpp>
 

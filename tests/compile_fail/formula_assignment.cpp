@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: an operator gives a new tensor and changes none, so += is not an operator of formulas.
 
-// Tensors are changed in place, but symbols are not.
+// x += y changes a tensor in place. A symbol stands for a value in a formula and cannot be changed.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: einsum of two tensors sums over letters that both have.
 
-// The letter b is only in one operand, and the result lacks it.
+// The letter b is only in one operand and not in the result, so einsum would sum one operand alone.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

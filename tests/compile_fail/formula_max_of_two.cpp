@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: max of two tensors is not an operator of formulas.
 
-// Tensors have the larger of two tensors, but formulas have only the maximum over dims.
+// max(x, y) is the larger of two tensors, element by element. In a formula, max is only the maximum
+// over a dim.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::formula: the function takes a symbol for x and one for each weight
 
-// The function does not take its weight.
+// The layer has a weight, but the function has no parameter for the weight.
 
 #include <ashlar/nn/formula.hpp>
 

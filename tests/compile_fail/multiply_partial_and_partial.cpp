@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: multiply: on one mesh axis the operands have different placements or are both partial. Bring them to one placement first; partial times broadcast is allowed.
+// expect: multiply: on one mesh axis the operands have different placements or are both partial. Bring them to one placement, or make one of two partial operands broadcast, as in x * (y | to<...>).
 
 // A product of two partial tensors is not the sum of the products of the addends.
 

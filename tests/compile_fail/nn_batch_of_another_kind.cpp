@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: pooling an image_batch, any other net a feature_batch.
+// expect: nn::describe: a net that begins with an embedding takes a token_batch, with embedding_tables a category_batch, with convolution or pooling an image_batch, any other net a feature_batch.
 
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/describe.hpp>

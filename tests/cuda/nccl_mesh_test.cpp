@@ -5,7 +5,7 @@
 // Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
 // one device (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake, and one test
 // case for sums::ordered. With sums::ordered, results must be bitwise equal to sums in the order
-// that comm/transfer.hpp defines.
+// of the mesh (comm/sum_order.hpp).
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -33,9 +33,9 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// Sums values over all ranks and compares the result with a sum in the order that
-/// comm/transfer.hpp defines. The values are chosen so that rounding makes the sum depend on the
-/// order of the addends.
+/// Sums values over all ranks and compares the result with a sum in the order of the mesh
+/// (comm/sum_order.hpp). The values are chosen so that rounding makes the sum depend on the order
+/// of the addends.
 template <class T>
 void check_ordered_sums(std::int64_t elements) {
   ashlar::topology const t{{"gpu", gpu_ranks().size()}};

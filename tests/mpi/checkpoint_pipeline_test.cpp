@@ -273,7 +273,7 @@ TEST_CASE("a part of a mesh keeps an array, and another part reads it") {
   auto const array = [](auto& t) {
     return std::vector{checkpoint::array_like("x", t, ashlar::element_type::f64, t.data())};
   };
-  // Ranks outside the part do nothing.
+  // All ranks call save, but only the ranks of `second`, a part of the mesh, write.
   checkpoint::save(
       f.path(), second,
       {checkpoint::array_like("x", x, ashlar::element_type::f64, const_cast<double*>(x.data()))},

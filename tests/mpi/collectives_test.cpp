@@ -4,8 +4,9 @@
 
 // Tests the algorithms of collectives: pairwise, ring, and the MPI library's own. An algorithm
 // table can force each of them. All algorithms must give the same bits and move the same bytes,
-// both in a blocking call and in the background. Also tests how a mesh selects an algorithm by its
-// table, the text form of tables, and the error messages for wrong tables.
+// both in a blocking call and in the background. With sums by rank (comm/sum_order.hpp), these are
+// the bits of a loop over the ranks. Also tests how a mesh selects an algorithm by its table, the
+// text form of tables, and the error messages for wrong tables.
 
 #include <algorithm>
 #include <bit>
@@ -75,14 +76,15 @@ struct array {
   std::size_t count;
   T* data;
 
-  /// Fills the array with values whose sums depend on their order.
+  /// Returns element i of the array of a rank. The sum of the ranks' elements depends on the order.
+  static T value(int rank, std::size_t i) {
+    return static_cast<T>(float(int((i * 7919 + 104729 * std::size_t(rank)) % 1009) - 500) *
+                          (i % 3 == 0 ? 1e6f : 0.1f));
+  }
   array(ashlar::mesh const& on, std::int64_t elements)
       : m(on), count(static_cast<std::size_t>(elements)),
         data(static_cast<T*>(m.memory().allocate(count * sizeof(T)))) {
-    for (std::size_t i = 0; i < count; ++i)
-      data[i] = static_cast<T>(
-          float(int((i * 7919 + 104729 * std::size_t(m.rank())) % 1009) - 500) *
-          (i % 3 == 0 ? 1e6f : 0.1f));
+    for (std::size_t i = 0; i < count; ++i) data[i] = value(m.rank(), i);
   }
   array(array const&) = delete;
   ~array() { m.memory().release(data, count * sizeof(T)); }
@@ -118,7 +120,7 @@ template <class T>
 std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                                        ashlar::shape const& extents) {
   auto const type = ashlar::element_type_of<T>;
-  auto const what = make_transfer(s, extents, m.topology(), m.coordinate());
+  auto const what = make_transfer(s, extents, m.topology(), m.coordinate(), m.sum_order());
   array<T> const source(m, what.from.elements());
   array<T> const at_once(m, what.to.elements()), background(m, what.to.elements());
   traffic_check traffic(m);
@@ -181,6 +183,64 @@ void same_as_pairs(std::vector<reduction> const& ops) {
   }
 }
 
+/// Returns what this rank's shard must be after a reduction of the arrays in which ranks are added
+/// in their order. Sums are computed in accumulation_t<T> and rounded once.
+template <class T>
+std::vector<T> summed_by_rank(ashlar::mesh const& m, ashlar::redistribution_step const& s,
+                              ashlar::shape const& extents) {
+  using A = ashlar::accumulation_t<T>;
+  auto const& t = m.topology();
+  auto const before = local_box(extents, t, s.from, m.coordinate());
+  auto const after = local_box(extents, t, s.to, m.coordinate());
+  std::vector<T> sums;
+  for (auto r = after[0].begin; r < after[0].end(); ++r)
+    for (auto c = after[1].begin; c < after[1].end(); ++c) {
+      auto const at = static_cast<std::size_t>((r - before[0].begin) * before[1].size + c -
+                                               before[1].begin);
+      auto const addend = [&](int j) {
+        return static_cast<A>(array<T>::value(t.rank_of(t.member(m.coordinate(), s.axes, j)), at));
+      };
+      A sum = addend(0);
+      for (int j = 1; j < t.group_size(s.axes); ++j) sum += addend(j);
+      sums.push_back(static_cast<T>(sum));
+    }
+  return sums;
+}
+
+template <class T>
+void check_sums_by_rank() {
+  for (auto const& t : world_topologies()) {
+    std::vector<ashlar::mesh> meshes{mesh_on(transport::shared_memory, t)};
+    for (auto const use : ashlar::mpi::all_algorithms) meshes.push_back(mesh_with(always(use), t));
+    for (auto const& m : meshes) {
+      m.set_sum_order(ashlar::sum_order::by_rank);
+      for (auto const& extents : shapes) {
+        if (extents.elements() > (&t == &world_topologies().front() ? 100000 : 100)) continue;
+        for (auto const& s : steps_on(t, reduction::sum)) {
+          if (!ashlar::reduces(s.kind)) continue;
+          auto const expected = summed_by_rank<T>(m, s, extents);
+          auto const what = make_transfer(s, extents, t, m.coordinate(), m.sum_order());
+          array<T> const source(m, what.from.elements()), target(m, what.to.elements());
+          auto const same = [&](array<T> const& found) {
+            bool const bits = found.values() == expected;
+            CHECK_MESSAGE(bits, to_string(s.kind) << " along " << to_string(s.axes, t));
+          };
+          auto const type = ashlar::element_type_of<T>;
+          m.run(what, type, source.data, target.data);
+          same(target);
+          auto const pending = m.start(
+              {&what, type, source.data, target.data, m.take_ticket(what)});
+          while (!pending->advance()) std::this_thread::yield();
+          same(target);
+          if (s.kind != collective::all_reduce) continue;
+          m.run(what, type, source.data, source.data);
+          same(source);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("float: each algorithm gives the bits and the bytes of pairs") {
@@ -197,6 +257,38 @@ TEST_CASE("int64: each algorithm gives the bits and the bytes of pairs") {
 }
 TEST_CASE("bfloat16: with a table of ring or library, sums are still rounded once") {
   same_as_pairs<ashlar::bfloat16>({reduction::sum});
+}
+
+TEST_CASE("float: sums by rank") { check_sums_by_rank<float>(); }
+TEST_CASE("double: sums by rank") { check_sums_by_rank<double>(); }
+TEST_CASE("bfloat16: sums by rank") { check_sums_by_rank<ashlar::bfloat16>(); }
+
+TEST_CASE("values of the host are summed by rank too, also on one rank only") {
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  m.set_sum_order(ashlar::sum_order::by_rank);
+  std::vector<float> mine, expected;
+  for (std::size_t i = 0; i < 10; ++i) {
+    mine.push_back(array<float>::value(m.rank(), i));
+    expected.push_back(array<float>::value(0, i));
+    for (int r = 1; r < m.ranks(); ++r) expected.back() += array<float>::value(r, i);
+  }
+  for (int root = 0; root < m.ranks(); ++root) {
+    auto values = mine;
+    m.reduce(std::span(values), root);
+    CHECK(values == (m.rank() == root ? expected : mine));
+  }
+  m.all_reduce(std::span(mine));
+  CHECK(mine == expected);
+}
+
+TEST_CASE("ranks that sum in different orders get an error") {
+  if (world_size() < 2) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  m.set_checked(true);
+  if (m.rank() == 1) m.set_sum_order(ashlar::sum_order::by_rank);
+  std::vector<float> values(10);
+  auto const said = message_of([&] { m.all_reduce(std::span(values)); });
+  CHECK(has(said, "sum by rank"));
 }
 
 TEST_CASE("an all-reduce of two ranks gives the same bits with messages and with shared memory") {

@@ -125,12 +125,12 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
       }
       expect(
           multipliable_by_element(p, q), [&] { return x * y; }, elements,
-          "partial times broadcast is allowed", 0, x, y);
+          "make one of two partial operands broadcast", 0, x, y);
       if constexpr (!std::is_integral_v<T>) {
         auto const z = placed<T, 2>(m, odd, q, 2);
         expect(
             multipliable_by_element(p, q) && !q.has_partial(), [&] { return x / z; }, quotient,
-            "partial divided by broadcast is allowed", 1e-5, x, z);
+            "a partial x may be divided by a broadcast y", 1e-5, x, z);
       }
     }
 }

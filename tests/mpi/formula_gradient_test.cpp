@@ -87,7 +87,8 @@ draw_program(std::mt19937& random) {
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {
-      // It does not use an operand, or a sum and a matrix have no product.
+      // Draws another program, since this one does not use an operand, or multiplies a sum by a
+      // matrix that does not fit.
     }
   }
 }
@@ -153,8 +154,9 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
     INFO("program ", i, ": ", text_of(program));
-    // Two elements may be so near that the maximum of a row jumps between points that are far
-    // apart.
+    // If two elements of a row are nearly equal, the maximum of the row may change from one to the
+    // other between the points of the differences, which are then wrong. So smaller distances h are
+    // tried, too.
     bool equal = false;
     for (double const h : {1e-3, 1e-4, 1e-5}) {
       if (equal) break;

@@ -131,7 +131,8 @@ TEST_CASE("what is whole where x is split counts as whole") {
 }
 
 TEST_CASE("a reduction over dims that are no neighbours counts the results between them") {
-  // Sums and maxima over dims 0 and 2 have a result of half of x's elements between them.
+  // A sum or a maximum over dims 0 and 2 reduces one dim after the other. Between the two, it holds
+  // a result with half as many elements as x.
   nn::feature_batch const batch{256, 64};
   auto const check = [&](auto const& reduced) {
     auto const net = nn::chain(reduced, nn::linear(64, 4));

@@ -150,7 +150,8 @@ std::string refusal(Net const& net, nn::generator_options const& o = {1, 4}) {
 
 TEST_CASE("a GPT generates with a cache what it predicts without one") {
   check_generation(nn::gpt({2, 12, 3, words}), 4);
-  // Dropout is inactive.
+  // Neither generation nor prediction applies dropout, so they agree for a net with dropout layers,
+  // too.
   check_generation(nn::chain(nn::embedding(words, 12), nn::gpt_block(12, 3, 0.5),
                              nn::layer_norm(12), nn::linear(12, words, false)),
                    4);

@@ -333,6 +333,19 @@ TEST_CASE("wrong crossings are refused") {
             "owned tensors do not cross to another part of the mesh."));
 }
 
+TEST_CASE("an operator refuses tensors on two parts, names both, and says how to move one") {
+  if (world_size() < 2) return;
+  auto const whole = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const on = [&](ashlar::mesh const& part) {
+    return ashlar::full<float>(part, {4}, placement::all_broadcast(1), 1);
+  };
+  auto const x = on(whole.part({0}, {{"gpu", 1}})), y = on(whole.part({1}, {{"gpu", 1}}));
+  CHECK(message_of([&] { x + y; }) ==
+        "add: the operands are on different meshes, gpu=1:0 and gpu=1:1. Move one of them, as in "
+        "redistribute(x, y.mesh(), placement), or make them on one mesh object.");
+  CHECK(has(message_of([&] { y* x; }), "multiply: the operands are on different meshes, gpu=1:1"));
+}
+
 TEST_CASE("wrong parts are refused on every rank") {
   auto const whole = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   CHECK(has(message_of([&] { whole.part({0, 0}, {{"gpu", 2}}); }), "rank 0 is given twice."));

@@ -27,7 +27,8 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::sbp;
 
-/// Returns the number of memory mappings of this process.
+/// Returns how many ranges of memory this process has mapped, to show that meshes leave none
+/// behind.
 std::ptrdiff_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');

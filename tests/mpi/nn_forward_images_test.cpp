@@ -41,7 +41,8 @@ dense convolution(dense const& x, dense const& weight, std::vector<double> const
   return y;
 }
 
-/// Computes pooling without padding over all windows inside the image.
+/// Computes pooling with a square window of `window` pixels, at all positions at which it is inside
+/// the image, without padding.
 dense pooled(dense const& x, int window, int stride, bool maximum) {
   auto const places = [&](int n) { return (n - window) / stride + 1; };
   dense y({x.extent(0), x.extent(1), places(x.extent(2)), places(x.extent(3))},

@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 6 8
 
 // Compares the output of a GPT, a BERT and a perceptron with plain loops over the gathered
-// parameters. The networks run under random plans. These checks are necessary because other tests
-// compare gradients only with the network's own forward pass, or plans only with each other. Such
-// tests do not notice a wrong formula in the forward pass.
+// parameters. The networks run under random plans. Other tests would not notice a wrong formula in
+// the forward pass: they compare gradients only with the network's own forward pass, or plans only
+// with each other.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>

@@ -3,10 +3,10 @@
 // ranks: 1 2 3 4
 
 // Tests gradients of convolution and pooling under plans that split the rows of images. Ranks then
-// exchange halos. The gradients of one process are compared with finite differences, and the loss
-// and all gradients under each plan with those of one process. The numbers of rows are not
-// divisible by the extents of the mesh axes: some shards are thinner than a halo, and some are
-// empty. Several axes may split the rows.
+// exchange halos, the rows that windows of several ranks read. The gradients of one process are
+// compared with finite differences, and the loss and all gradients under each plan with those of
+// one process. The numbers of rows are not divisible by the extents of the mesh axes: some shards
+// are thinner than a halo, and some are empty. Several axes may split the rows.
 
 #include <support/gradients.hpp>
 #include <support/halo_plans.hpp>

@@ -3,16 +3,14 @@
 // ranks: 1 2 4
 
 // Tests that training a small VGG under common plans equals training on one process. The plans are
-// searched, data parallel, tensor parallel, random, and written by hand with split channels. Each
-// step must perform exactly the collectives of the plan's schedule.
+// the usual ones, random ones, those of each strategy of synchronization, and plans that split
+// channels, written by hand. Each step must perform exactly the collectives of the plan's schedule.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
-#include <support/training_trial.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/nn/vgg.hpp>
-#include <ashlar/search/baselines.hpp>
-#include <ashlar/search/optimal.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -47,18 +45,11 @@ search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
 
 }  // namespace
 
-TEST_CASE("searched, data and tensor parallel, and random plans") {
+TEST_CASE("usual plans, random ones, and each strategy of synchronization") {
   for (auto const& m : all_meshes_of_two_machines()) {
-    auto const& t = m.topology();
     trial it(net, image_micro_batches, m, 0, 5);
-    std::mt19937 random(3);
-    for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
-                             search::data_parallel(it.problem(), t, m.machine()),
-                             search::tensor_parallel(it.problem(), t, m.machine()),
-                             it.plans().random(random), it.plans().random(random)}) {
-      auto const wrong = it.wrong_with(plan);
-      CHECK_MESSAGE(wrong == "", wrong);
-    }
+    check_usual_plans(it, m, 2);
+    if (m.axes() <= 2) check_strategies(it, m);
   }
 }
 

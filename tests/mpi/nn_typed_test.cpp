@@ -165,8 +165,8 @@ constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int agai
 }
 constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
 
-/// Compares a model with a constexpr plan that recomputes segments with a model that has the same
-/// placements and recomputes nothing. Loss and gradients must be bitwise equal. The recorded
+/// A model with a constexpr plan that recomputes segments must have the same loss and gradients,
+/// bit for bit, as a model that has the same placements and recomputes nothing. The recorded
 /// collectives must be those of the schedule.
 template <auto const& Plan>
 void compare_with_kept() {

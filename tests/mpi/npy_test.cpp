@@ -154,6 +154,7 @@ TEST_CASE("other files are refused on every rank") {
   auto const dictionary = [](std::string const& text) {
     return numpy_file(text, {0, 1, 2, 3, 4, 5});
   };
+  CHECK(said("short").starts_with("checkpoint::load_npy: "));
   CHECK(has(said("short"), "it is not a .npy file"));
   CHECK(has(said(dictionary("{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }")),
             "it has an array of 3 F64, but 2x3 F32 is needed"));

@@ -26,7 +26,8 @@ using ashlar::axis_placement;
 using ashlar::reduction;
 using ashlar::sbp;
 
-/// Whether the operator ran. If it was refused, its message must have its name.
+/// Runs an operator and returns whether it was accepted. If it was accepted, its result must be
+/// `truth`. If it was refused, the message must contain the operator's name.
 template <class Action>
 bool ran(Action action, dense const& truth, std::string const& name) {
   std::string wrong;
@@ -47,7 +48,7 @@ char letter_of(axis_placement const& a, std::string_view letters) {
 bool contains(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
-/// Whether axes split letters that both operands have in one order on both.
+/// Whether those axes that split a letter which both operands have nest in the same order on both.
 bool one_order(placement const& p, std::string_view a, placement const& q, std::string_view b) {
   for (int i = 0; i < p.axes(); ++i)
     for (int j = 0; j < i; ++j)

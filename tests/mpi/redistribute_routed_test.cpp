@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests redistributions of routed tensors between all pairs of placements, on all meshes and both
-// transports, at once and in the background. The loads of the experts range from even to empty. The
-// values must be right, and the moved bytes must be those that follow from the routes. For even
-// routes, they must also be the bytes that the cost model predicts.
+// Tests redistributions of routed tensors (layout/routing.hpp), which have rows only for the
+// experts to which tokens go, between all pairs of placements, on all meshes and both transports,
+// at once and in the background. The loads of the experts range from even to empty. The values must
+// be right, and the moved bytes must be those that follow from the routes. For even routes, they
+// must also be the bytes that the cost model predicts.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

@@ -135,7 +135,8 @@ void check_turns(nn::moe_options const& o, nn::route_book const& book, unsigned 
   if (world_size() > 1) CHECK(in_background > 0);
 }
 
-/// Returns the element that routes the rows of a boundary or layer.
+/// Returns the index of the `dispatch` element whose routes decide which rows exist at `element` or
+/// at the boundary before it.
 int router_of(search::problem const& net, int element) {
   while (!net.spec(element).y.is_routed() || net.spec(element).x.is_routed()) --element;
   return element;
@@ -156,7 +157,8 @@ void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::progra
   auto const add = [](step::collective_totals& to, ashlar::collective_record const& r) {
     to.of[static_cast<int>(r.kind)].bytes += double(r.received_bytes);
   };
-  // Moves after the first update are those of parameters that are updated apart. They did not run.
+  // Only the actions up to the first update ran here. The moves behind it, of parameters that are
+  // updated at another placement than they are stored, are left out.
   for (auto const& a :
        std::span(p.actions).first(static_cast<std::size_t>(walker.first_update()))) {
     if (a.kind != step::action_kind::begin_move) continue;

@@ -1,19 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
+// thorough: ASHLAR_SYNC_STEPS=20 1 2 3 4 6 8
 
 // Tests training with each builder of a synchronization strategy (sync/named.hpp), on meshes of one
 // and two axes:
 //
 // - it equals training on one process, with exactly the collectives that search::schedule predicts,
 // - updated parameters travel under the next forward pass with the same bits and bytes,
-// - on two ranks it equals training with all-reduces bit for bit, on both transports, with and
-//   without overlap, also in pipelines,
+// - with sums by rank, and on two ranks with every order of sums, it equals training with
+//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines; so
+//   does a different strategy for each parameter, drawn at random,
 // - the bytes that it asks of MPI are those that the plan predicts,
 // - a checkpoint that was saved under one strategy continues under another one.
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <random>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -21,6 +25,7 @@
 #include <support/shared_folder.hpp>
 #include <support/traffic_check.hpp>
 #include <support/training_trial.hpp>
+#include <support/usual_plans.hpp>
 
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -83,13 +88,20 @@ double loss_of(Model& model) {
   return model.evaluate(half(data.inputs), half(data.targets));
 }
 
-/// Returns the losses of three steps in "losses", and all values afterwards.
+/// The number of steps of a training: ASHLAR_SYNC_STEPS, or three.
+int steps_to_train() {
+  char const* const wanted = std::getenv("ASHLAR_SYNC_STEPS");
+  return wanted == nullptr ? 3 : std::atoi(wanted);
+}
+
+/// Returns the losses of a training in "losses", and all values afterwards.
 template <class T, class Plan>
 values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   auto model = nn::place<T>(gpt, m, plan, 7);
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = how});
   std::vector<double> losses;
-  for (int step = 0; step < 3; ++step) losses.push_back(trainer.step(data_of(step)).loss);
+  for (int step = 0; step < steps_to_train(); ++step)
+    losses.push_back(trainer.step(data_of(step)).loss);
   losses.push_back(loss_of(model));
   if constexpr (!std::is_same_v<Plan, search::plan>) return {{"losses", losses}};
   else {
@@ -99,47 +111,72 @@ values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   }
 }
 
+/// Returns the plans of all builders for the plan `plain`, then plans in which each parameter has
+/// the strategy of one of them, drawn at random.
+std::vector<search::plan> strategies_of(search::problem const& net, search::plan const& plain,
+                                        ashlar::machine const& m) {
+  std::vector<search::plan> plans;
+  std::vector<std::vector<search::parameter_choice>> parameters;  // of each builder's plan
+  for (auto const name : sync::names()) {
+    plans.push_back(sync::named(name, net, plain, m));
+    auto& all = parameters.emplace_back();
+    sync::changed_plan("test", net, plans.back(), m,
+                       [&](auto& p, auto const&) { all.push_back(p); });
+  }
+  std::mt19937 random(5);
+  for (int i = 0; i < 4; ++i) {
+    std::size_t k = 0;
+    plans.push_back(sync::changed_plan("test", net, plain, m, [&](auto& p, auto const&) {
+      p = parameters[random() % parameters.size()][k++];
+    }));
+  }
+  return plans;
+}
+
 }  // namespace
 
 TEST_CASE("every builder trains like one process, with the bytes that its plan predicts") {
   for (auto m : all_meshes()) {
-    auto const& t = m.topology();
-    if (t.axes() > 2) continue;
+    if (m.axes() > 2) continue;
     training_trial it(gpt, few_tokens, m, 11, 11);
-    auto const plain = search::data_parallel(it.problem(), t, m.machine());
-    for (auto const name : sync::names()) {
-      CAPTURE(name);
-      auto const plan = sync::named(name, it.problem(), plain, m.machine());
-      for (bool const checked : {false, true}) {
-        m.set_checked(checked);
-        auto const wrong = it.wrong_with(plan);
-        CHECK_MESSAGE(wrong == "", wrong);
-      }
-      m.set_checked(false);
+    for (bool const checked : {false, true}) {
+      m.set_checked(checked);
+      check_strategies(it, m);
     }
   }
 }
 
-TEST_CASE("on two ranks every builder gives the bits of all-reduces") {
-  if (world_size() != 2) return;
+TEST_CASE("every strategy that sums by rank gives the bits of all-reduces") {
   auto const same = [](ashlar::mesh const& m, auto type) {
     using T = decltype(type);
     auto const net = problem_of<T>();
     auto const plain = sync::all_reduce{}(
         net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
     auto const expected = trained<T>(m, plain, train::overlap::none);
-    for (auto const name : sync::names())
-      for (auto const how : {train::overlap::none, train::overlap::as_planned}) {
-        CAPTURE(name);
-        auto const plan = sync::named(name, net, plain, m.machine());
+    int number = 0;
+    for (auto const& plan : strategies_of(net, plain, m.machine())) {
+      CAPTURE(number++);
+      for (auto const how : {train::overlap::none, train::overlap::as_planned})
         CHECK(trained<T>(m, plan, how) == expected);
-      }
+    }
   };
   for (auto const on : {transport::messages, transport::shared_memory}) {
-    auto const m = mesh_on(on, {{"node", 1}, {"gpu", 2}});
+    auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}});
+    if (world_size() == 2) same(m, float{});  // two addends have one sum
+    m.set_sum_order(ashlar::sum_order::by_rank);
     same(m, float{});
-    same(m, double{});
+    if (world_size() <= 2) same(m, double{});
   }
+}
+
+TEST_CASE("the order of sums matters from three ranks on") {
+  if (world_size() < 3) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  auto const net = problem_of<float>();
+  auto const plan = search::data_parallel(net, m.topology(), m.machine());
+  auto const around_ring = trained<float>(m, plan, train::overlap::none);
+  m.set_sum_order(ashlar::sum_order::by_rank);
+  CHECK(trained<float>(m, plan, train::overlap::none) != around_ring);
 }
 
 TEST_CASE("updated parameters that travel in buckets or in the next step have the same bits") {
@@ -274,7 +311,8 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
       CAPTURE(name);
       checkpoint::resume(folder.path(), trainer);
       CHECK(all_values(trainer) == saved);
-      // What is stored apart was renewed too.
+      // The stored copies of parameters that are updated elsewhere have the loaded values too,
+      // since the next step has the expected loss.
       CHECK(near(trainer.step(data_of(2)).loss, loss, 1e-6));
       model.for_each_parameter([&](auto& p) {
         bool const apart = std::string(name) == "zero1" || std::string(name) == "owners";

@@ -103,7 +103,7 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const&
   return done;
 }
 
-/// Returns the number of routes that differ between two trainings.
+/// Returns how many choices of an expert by a token differ between two trainings.
 int turned(route_book const& a, route_book const& b) {
   int count = a.size() == b.size() ? 0 : 1'000'000;
   for (auto const& [at, routes] : a) {

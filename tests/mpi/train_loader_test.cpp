@@ -100,7 +100,8 @@ train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t se
   return made;
 }
 
-/// Returns the number of tokens that a rank must read for one batch.
+/// Returns how many tokens of the file the rank with this part must read for the two micro-batches
+/// of a step.
 std::int64_t tokens_of_part(nn::batch_part const& p) {
   std::int64_t n = 0;
   for (std::int64_t row = 0; row < 3; ++row) {

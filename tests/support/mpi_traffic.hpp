@@ -10,8 +10,8 @@
 //   point to point    bytes received from another rank, and bytes sent to another
 //   anything else     that moves data: recorded with `uncounted` bytes, which matches no prediction
 //
-// Calls are recorded only while `listening` is true. Calls with the same `stage` number belong to
-// one exchange.
+// Calls are recorded only while `listening` is true. stage() tells to which part of a test the
+// calls belong: calls with the same number count as one exchange.
 
 #include <array>
 #include <cstdint>

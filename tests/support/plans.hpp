@@ -163,8 +163,8 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   std::int64_t parameters = 0;
   for (int i = 0; i < net.size(); ++i) parameters += net.spec(i).parameters.size();
   parameters -= net.ties.size();
-  // The loss, the addends of the check that all ranks have the same batch, and one squared norm per
-  // parameter.
+  // The numbers that the trainer sums over all ranks: the loss, the addends by which ranks notice
+  // that their batches differ (comm/agreement_in_sums.hpp), and one squared norm per parameter.
   auto const sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends) + parameters;
   records.push_back(record_of_sums(sums, m));
   std::int64_t hashes = parameters;

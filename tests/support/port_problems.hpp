@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Random scheduling problems of crossings (plan/crossing/port_task.hpp): which ports send data to
-// which other ports. shortest() finds the best order of a small problem by trying all orders.
+// Random problems for the algorithms that order a crossing, the move of a tensor between two
+// disjoint meshes: which ports send data to which other ports. A port is a node's network interface
+// or a single rank (plan/crossing/port_task.hpp). shortest() finds the best order of a small
+// problem by trying all orders.
 
 #include <algorithm>
 #include <numeric>

@@ -10,8 +10,9 @@
 //
 // Reductions add in the same order as the library, so results are bitwise equal also in floating
 // point. Let s[k] be the shard of member k in a group of p ranks. Member j computes its block of
-// the result as ((s[j + 1] + s[j + 2]) + ...) + s[j], with indices modulo p. In an all-reduce,
-// member j computes block j of the balanced split of the flattened shard.
+// the result as ((s[j + 1] + s[j + 2]) + ...) + s[j], with indices modulo p, or as
+// (s[0] + s[1]) + ... if sums are by rank. In an all-reduce, member j computes block j of the
+// balanced split of the flattened shard.
 
 #include <algorithm>
 #include <cstdint>
@@ -80,6 +81,9 @@ class basic_replay {
   void give(int rank, value_map elements) {
     ranks_[static_cast<std::size_t>(rank)] = std::move(elements);
   }
+
+  /// From now on, reductions add the shards of a group in the order of its members.
+  void sum_by_rank() { by_rank_ = true; }
 
   /// Performs the step on all ranks. Returns the traffic of each rank.
   std::vector<moved> run(ashlar::redistribution_step const& s) {
@@ -249,16 +253,16 @@ class basic_replay {
     return group;
   }
 
-  /// Returns element i of the result that member j of the group computes by a reduction. Member j
-  /// adds its own addend last.
-  static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
-                       reduction op, int j, int i) {
+  /// Returns element i of the result that member j of the group computes by a reduction.
+  Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group, reduction op,
+                int j, int i) const {
     int const p = static_cast<int>(group.size());
     auto const addend = [&](int k) {
-      return get(at(maps, group[static_cast<std::size_t>((j + k) % p)]), i);
+      return get(at(maps, group[static_cast<std::size_t>(k % p)]), i);
     };
-    Value sum = addend(1);
-    for (int k = 2; k <= p; ++k) sum = reduce(op, sum, addend(k));
+    int const first = by_rank_ ? 0 : j + 1;
+    Value sum = addend(first);
+    for (int k = first + 1; k < first + p; ++k) sum = reduce(op, sum, addend(k));
     return sum;
   }
 
@@ -277,6 +281,7 @@ class basic_replay {
   naive_mesh mesh_;
   std::vector<index> all_;
   std::vector<value_map> ranks_;
+  bool by_rank_ = false;
 };
 
 using replay = basic_replay<std::int64_t>;

@@ -94,16 +94,16 @@ routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement con
 
 }  // namespace detail
 
-/// Returns the routed tensor of a case with placement `p`. The value for token t, expert e and
-/// feature f is an integer that differs for all (t, e, f). Addends of partial tensors have both
-/// signs.
+/// Returns a routed tensor (layout/routing.hpp: it has rows only for the experts to which a token
+/// goes) with the routes of a case, at placement `p`. The value for token t, expert e and feature f
+/// is an integer that differs for all (t, e, f). Addends of partial tensors have both signs.
 inline ashlar::any_tensor<ashlar::device::host::processor>
 routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement const& p) {
   return c.extents.rank() == 4 ? detail::routed_tensor<4>(m, c, p)
                                : detail::routed_tensor<3>(m, c, p);
 }
 
-/// Returns whether two routed tensors have the same shards.
+/// Returns whether the shards of x and y on this rank have the same rows and the same values.
 inline bool same_shards(ashlar::any_tensor<ashlar::device::host::processor> const& x,
                         ashlar::any_tensor<ashlar::device::host::processor> const& y) {
   auto const *const a = x.data_as<double>(), *const b = y.data_as<double>();

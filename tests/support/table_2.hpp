@@ -18,7 +18,7 @@ struct case_of_table_2 {
   char const *from, *to;
   int send[2], receive[2];  ///< number of nodes, and number of devices on each node
   std::size_t tasks;
-  double naive, balanced, bound;  ///< in units of the time of the whole tensor over a node's link
+  double naive, balanced, bound;  ///< in units of the time in which one node sends the tensor
 };
 
 inline case_of_table_2 const table_2[] = {

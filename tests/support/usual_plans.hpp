@@ -3,7 +3,9 @@
 
 #pragma once
 
-// The plans that users choose, and training under them compared with training on one rank.
+// The plans and the strategies of synchronization that users choose, and checks that a net trains
+// under them as on one rank: with the same losses, and with the collectives and bytes that the
+// plans predict.
 
 #include <random>
 #include <vector>
@@ -13,6 +15,7 @@
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/sync/named.hpp>
 
 namespace ashlar_test {
 
@@ -36,6 +39,18 @@ void check_usual_plans(Trial& it, ashlar::mesh const& m, int random = 0) {
   for (auto const& plan : plans) {
     auto const wrong = it.wrong_with(plan);
     CHECK_MESSAGE(wrong == "", wrong);
+  }
+}
+
+/// Checks that a net trains on the mesh as on one rank under data parallelism with each strategy of
+/// synchronization (sync/named.hpp).
+template <class Trial>
+void check_strategies(Trial& it, ashlar::mesh const& m) {
+  namespace search = ashlar::search;
+  auto const plain = search::data_parallel(it.problem(), m.topology(), m.machine());
+  for (auto const name : ashlar::sync::names()) {
+    auto const wrong = it.wrong_with(ashlar::sync::named(name, it.problem(), plain, m.machine()));
+    CHECK_MESSAGE(wrong == "", name << ": " << wrong);
   }
 }
 

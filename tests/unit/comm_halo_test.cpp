@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests which rank owns and which ranks read each part of a tensor with halos, and the transfers
-// that exchange the halos. Both are compared with sets of indices that this test finds index by
-// index. The transfers of all ranks are replayed in this process.
+// Tests which rank owns and which ranks read each part of a tensor along which the windows of a
+// convolution slide, and the transfers that exchange halos: the elements that a rank reads and does
+// not own. Both are compared with sets of indices that this test finds index by index. The
+// transfers of all ranks are replayed in this process.
 
 #include <numeric>
 #include <set>
@@ -22,7 +23,8 @@ using ashlar::box;
 using ashlar::halo_layout;
 using ashlar::topology;
 
-/// Calls f(layout, topology) for windows along dim 1 of a tensor of three dims.
+/// Calls f(layout, topology) for layouts of a tensor of three dims with windows, as those of a
+/// convolution, along dim 1.
 template <class F>
 void for_each_layout(F f) {
   struct mesh {
@@ -51,7 +53,8 @@ void for_each_layout(F f) {
           }
 }
 
-/// Returns the indices of the dim that the windows of a rank cover, found window by window.
+/// Returns the indices of the split dim that the windows of one rank's output cover, found window
+/// by window.
 std::set<std::int64_t> covered(halo_layout const& h, topology const& t,
                                ashlar::coordinates const& c) {
   auto const places = local_box({3, h.places, 2}, t, h.at, c)[1];

@@ -47,9 +47,10 @@ struct trial {
   ashlar::topology t;
   ashlar::shape extents;
   sums how;
+  ashlar::sum_order order = ashlar::sum_order::around_ring;
 
   ashlar::transfer of(ashlar::redistribution_step const& s, int rank) const {
-    return ashlar::make_transfer(s, extents, t, t.coordinates_of(rank));
+    return ashlar::make_transfer(s, extents, t, t.coordinates_of(rank), order);
   }
 };
 
@@ -100,6 +101,11 @@ void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
                    player.memory(2 * x.to.elements()), on.how);
     }
   player.run();
+}
+
+/// Values whose sum is rounded differently in every order of the addends.
+float order_dependent(index const& addend, int i) {
+  return float((i * 7919 + 104729 * addend[0]) % 1009 - 500) * (i % 3 ? 0.1f : 1e6f);
 }
 
 index as_index(ashlar::shape const& extents) {
@@ -217,9 +223,7 @@ TEST_CASE("ordered sums: the bits of every other transport") {
         trial const on{{{"gpu", p}}, extents, sums::ordered};
         INFO(p, " ranks, ", ashlar::to_string(extents), ", ", to_string(s.kind));
         basic_replay<float> reference(as_index(extents), on.t);
-        reference.start_with(s.from, [](index const& addend, int i) {
-          return float((i * 7919 + 104729 * addend[0]) % 1009 - 500) * (i % 3 ? 0.1f : 1e6f);
-        });
+        reference.start_with(s.from, order_dependent);
         shards<float> data;
         load(reference, data);
         CHECK(run_step(on, s, reference, data) == "");
@@ -227,6 +231,22 @@ TEST_CASE("ordered sums: the bits of every other transport") {
   trial const even{{{"gpu", 2}}, {4, 6}, sums::ordered};
   CHECK(calls_of(even, steps_of_one_axis()[4], 0) ==
         "group-start send1:12 receive1:12 group-end combine all-gather:12");
+}
+
+TEST_CASE("sums by rank, whatever the method of sums is") {
+  for (int const p : {2, 3, 4, 5})
+    for (auto const how : {sums::library, sums::ordered})
+      for (ashlar::shape const& extents : {ashlar::shape{7, 5}, {12, 60}, {1, 2}})
+        for (auto const& s : steps_of_one_axis()) {
+          trial const on{{{"gpu", p}}, extents, how, ashlar::sum_order::by_rank};
+          INFO(p, " ranks, ", ashlar::to_string(extents), ", ", to_string(s.kind));
+          basic_replay<float> reference(as_index(extents), on.t);
+          reference.sum_by_rank();
+          reference.start_with(s.from, order_dependent);
+          shards<float> data;
+          load(reference, data);
+          CHECK(run_step(on, s, reference, data) == "");
+        }
 }
 
 TEST_CASE("an all-reduce in place") {

@@ -247,7 +247,7 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(swiglu.saved_beside.empty());
   // rms_norm keeps x and one number a row.
   CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
-  // A bias keeps nothing.
+  // The backward pass of a bias needs no value of the forward pass, so nothing is kept.
   auto const bias = nn::formula(
       "f", [](auto x, auto b) { return x + b; }, nn::weight("b", {4}, zero));
   CHECK(bias.spec({5, 4}).saved_values == 0);

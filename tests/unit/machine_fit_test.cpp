@@ -83,8 +83,8 @@ TEST_CASE(
 }
 
 TEST_CASE("beta is zero if time does not grow with size, alpha is zero if latency is negligible") {
-  // Fits two series of samples: times that fall as the size grows, and times that grow faster than
-  // the size.
+  // No link has such times: in the first series they fall as the size grows, and in the second they
+  // grow faster than the size. The fit then sets β or α to 0, since neither may be negative.
   auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
   CHECK(falling.value.beta == 0);
   CHECK(falling.value.alpha > 0);

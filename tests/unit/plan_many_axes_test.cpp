@@ -17,7 +17,8 @@ using namespace ashlar_test;
 
 namespace {
 
-/// Returns the extents of a routed tensor.
+/// Returns the extents of a routed tensor, which has rows for `chosen` experts of each token only
+/// (layout/shape.hpp).
 ashlar::shape routed(ashlar::shape extents, int chosen) {
   extents.chosen = chosen;
   return extents;

@@ -728,6 +728,17 @@ TEST_CASE("chains that cannot be cut are refused") {
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{3}, {1}}),
                        doctest::Contains("3 stages of 4 equal blocks on node=4,gpu=2"),
                        ashlar::error);
+  auto const uneven = [&](int stages) {
+    search::pipeline_options options{{stages}, {1}};
+    options.any_cuts = true;
+    search::pipeline(net_of(4), t, cluster, options);
+  };
+  CHECK_THROWS_WITH_AS(uneven(3),
+                       doctest::Contains("3 stages of a net that can be cut into at most 4 on "
+                                         "node=4,gpu=2: their number must also divide"),
+                       ashlar::error);
+  CHECK_THROWS_WITH_AS(uneven(8), doctest::Contains("8 stages of a net that can be cut into"),
+                       ashlar::error);
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{8}, {1}}),
                        doctest::Contains("Possible numbers here: 1, 2, 4."), ashlar::error);
   CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{0}, {1}}), ashlar::error);

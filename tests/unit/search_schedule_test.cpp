@@ -20,8 +20,8 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::moved, search::phase;
 
-/// Formats each redistribution ("move") as one line with its phase, the number of its element and
-/// its tensor, for example "forward 1 weight".
+/// Returns one line for each redistribution of a step, with its phase, the number of its element
+/// and its tensor, for example "forward 1 weight".
 std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
                                search::problem const& net) {
   std::vector<std::string> text;

@@ -183,8 +183,9 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
         CHECK(search::memory_of_part(s, p, more) >= 10 * s.chunks + 7 * most);
       }
     }
-  // The peak is in I of the only micro-batch in flight: 10 lasting bytes, 7 for the step, and 2
-  // fresh bytes that wait for W. F needs only 10 + 7.
+  // The peak is in I, the gradient of the input, of the only micro-batch in flight. One micro-batch
+  // needs 17 bytes, of which 10 last for the whole step, and 2 more bytes begin to wait for W. F
+  // needs only 17.
   CHECK(search::memory_of_part(pipelines::zb_h1(1, 2), 0, {{17, 10, 7, 9, 2}}) == 19);
 }
 

@@ -156,7 +156,8 @@ TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a
   auto const tight = search::pipeline(described, t, m, two);
   CHECK(has_one_storage(described(4), tight.chosen));
   CHECK(tight.chosen.memory < free.chosen.memory);
-  // The same plan without the tie sends no parameter between stages at the end of a step.
+  // Without the tie, neither the parameter nor the gradient of its later use crosses between the
+  // stages. So the end of a step is shorter by two crossings.
   auto net = described(4);
   auto const limits = std::vector{free.stages[0].first, free.stages[1].first, free.stages[1].last};
   auto const priced = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);

@@ -165,7 +165,8 @@ TEST_CASE("seconds_of gives the seconds of the replay") {
 }
 
 TEST_CASE("the searched warm-ups come within a hundredth of the bound") {
-  // s = 4 stages, m = 16 micro-batches, F = 1, B = 2, transfers of c.
+  // 4 stages and 16 micro-batches, with forward passes of 1 s, backward passes of 2 s and transfers
+  // of c seconds.
   for (double const c : {0., 0.25, 0.5, 1., 1.5, 2.}) {
     auto const costs = equal(4, 1, 1, 1, c);
     auto const found = with_warm_ups(best_warm_ups(16, costs, {16, 16, 16, 16}), 16);

@@ -89,7 +89,8 @@ TEST_CASE("owners are dealt out evenly, and in turn if sizes are equal") {
   std::string dealt;
   for (auto const& c : plan.choices)
     for (auto const& p : c.parameters) dealt += std::to_string(p.update[0].owner);
-  // Weights of 36 elements and biases of 6, in the order of the net.
+  // Character k is the rank that owns parameter k in the order of the net, in which weights of 36
+  // elements and biases of 6 alternate.
   CHECK(dealt == "01122102");
   auto const balance = sync::balance_of(net, plan);
   CHECK(balance.most == 72);  // two weights; a dealing with less on the busiest rank has none
@@ -135,7 +136,8 @@ TEST_CASE(
 
 TEST_CASE("bytes: ZeRO-1 receives what an all-reduce receives, and less in mixed precision") {
   synchronized const full("gpu=4"), mixed("gpu=4", 2);
-  // The gradients of a tied parameter's two uses are reduced apart, but its value is gathered once.
+  // The gradients of the two uses of a tied parameter are reduced one by one, but the updated value
+  // is gathered once.
   double const table = 12 * 8 * 4, gathered = 3 * table;
   CHECK(full.bytes(full.by("zero1")) + gathered == full.bytes(full.by("all-reduce")));
   CHECK(mixed.bytes(mixed.by("zero1")) < mixed.bytes(mixed.by("all-reduce")));

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the cuts of the way back with all cuts, and parameters dealt out to owners with all
-// dealings, on random instances with equal and zero sizes.
+// Tests two searches against all possibilities, on random instances with equal and zero sizes: the
+// division of renewed parameters into buckets (step/renewal_cuts.hpp), and the dealing of
+// parameters to owners (sync/deal_owners.hpp).
 
 #include <random>
 
@@ -17,8 +18,8 @@ namespace {
 namespace search = ashlar::search;
 namespace sync = ashlar::sync;
 
-/// Returns when the forward pass ends if bit i of `cuts` says that a bucket ends after parameter i.
-/// Plays what happens, bucket by bucket.
+/// Returns when the forward pass ends if a bucket ends after each parameter i for which bit i of
+/// `cuts` is set. Simulates the link and the pass, bucket by bucket.
 double played(std::vector<search::renewed_parameter> const& list, double latency, unsigned cuts) {
   double link = 0, computed = 0;
   std::size_t first = 0;
@@ -42,7 +43,7 @@ class draws {
   std::mt19937 generator_{3};
 };
 
-/// Returns the busiest owner's sum of the best dealing, by trying all.
+/// Tries all dealings, and returns the least sum that the busiest owner can have.
 std::int64_t best_dealing(std::vector<std::int64_t> const& numbers, std::vector<std::int64_t>& load,
                           std::size_t next = 0) {
   if (next == numbers.size()) return *std::max_element(load.begin(), load.end());

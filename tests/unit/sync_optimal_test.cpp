@@ -135,7 +135,8 @@ TEST_CASE("the optimum is that of all assignments, with and without a memory lim
     auto const free = sync::optimal(it.net, it.plan, m);
     CHECK(close(free.chosen.seconds, fastest(0)));
     CHECK(free.gap == 0);
-    // From the least memory of any assignment to that of the fastest one.
+    // The memory limits lie between the least memory of any assignment and the memory of the
+    // fastest one.
     for (int part = 0; part < 3; ++part) {
       m.memory = least + (free.chosen.memory - least) * part / 3;
       if (m.memory >= free.chosen.memory) continue;

@@ -98,7 +98,7 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
 inline void verify_file(std::filesystem::path const& folder, io::checkpoint_index const& index,
                         int number) {
   auto const& wanted = index.files[static_cast<std::size_t>(number)];
-  opened_file const file(folder / wanted.name);
+  opened_file const file("checkpoint::load", folder / wanted.name);
   content_hasher hash;
   bool is_right = file.size() == wanted.bytes;
   std::vector<std::byte> buffer(1 << 20);

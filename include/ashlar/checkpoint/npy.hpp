@@ -138,7 +138,7 @@ void load_npy(std::filesystem::path const& path, Tensor& x) {
   auto const a = array_like(path.filename().string(), x, type, x.data());
   check_arrays({a}, m.as_part());
   work_together(m, "checkpoint::load_npy", "reads a file", [&] {
-    detail::opened_file const file(path);
+    detail::opened_file const file("checkpoint::load_npy", path);
     auto const header = detail::read_npy_header(file);
     if (!(header.extents == a.extents) || header.type != type)
       file.refuse("it has an array of " + to_string(header.extents) + " " +
@@ -163,7 +163,7 @@ void load_npy(std::filesystem::path const& path, Tensor& x) {
 /// Returns the extents of the array in a .npy file. Throws ashlar::error if the file is no .npy
 /// file.
 inline shape npy_extents(std::filesystem::path const& path) {
-  return detail::read_npy_header(detail::opened_file(path)).extents;
+  return detail::read_npy_header(detail::opened_file("checkpoint::npy_extents", path)).extents;
 }
 
 }  // namespace ashlar::checkpoint

@@ -28,8 +28,10 @@ namespace ashlar::checkpoint::detail {
 /// A file that is open for reading at any position.
 class opened_file {
  public:
-  explicit opened_file(std::filesystem::path path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  /// Opens `path`. Errors begin with the name of the public function, `operation`.
+  opened_file(char const* operation, std::filesystem::path path)
+      : operation_(operation), path_(std::move(path)),
+        file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ < 0) refuse(std::generic_category().message(errno));
     struct stat about {};
     if (::fstat(file_, &about) == 0 && S_ISREG(about.st_mode)) return;
@@ -53,10 +55,11 @@ class opened_file {
     }
   }
   [[noreturn]] void refuse(std::string const& why) const {
-    throw error("checkpoint::load", path_.string() + " cannot be read: " + why + ".");
+    throw error(operation_, path_.string() + " cannot be read: " + why + ".");
   }
 
  private:
+  char const* operation_;
   std::filesystem::path path_;
   int file_;
 };
@@ -77,7 +80,7 @@ class opened_files {
       for (auto& file : opened_) file.reset();
       open_ = 0;
     }
-    opened_[i].emplace(*folder_ / (*files_)[i].name);
+    opened_[i].emplace("checkpoint::load", *folder_ / (*files_)[i].name);
     ++open_;
     return *opened_[i];
   }

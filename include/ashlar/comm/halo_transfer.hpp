@@ -5,8 +5,8 @@
 
 // The transfers of an exchange of halos (layout/halo_layout.hpp). They only move blocks, so every
 // transport carries them as it carries a permute (transfer.hpp). A rank's own box has the elements
-// of its shard of x. Its read box also has the halo: the elements of other ranks that its windows
-// cover.
+// of its shard of x. The rank's read box also has the halo: the elements of other ranks that its
+// windows (those of a convolution or a pooling) cover.
 //
 //   exchange   from each member j: its own box ∩ my read box, to its place in my read box. Source:
 //              the shard of x. Target: x with its halo.

@@ -58,12 +58,7 @@ class basic_mesh {
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
     int const size = backend::size_of(ranks), rank = backend::rank_in(ranks);
-    if (t.ranks() != size)
-      throw error("mesh", to_string(t) + " has " + std::to_string(t.ranks()) +
-                              " ranks but the program runs on " + std::to_string(size) +
-                              ". Start it with mpirun -n " + std::to_string(t.ranks()) +
-                              ", or give a mesh whose extents multiply to " + std::to_string(size) +
-                              ".");
+    detail::require_ranks(t, size);
     state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
                                                      rank);
     state_->priced_on = m;
@@ -136,6 +131,10 @@ class basic_mesh {
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
+  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts, models and trainers
+  /// that exist already keep their order. Every rank calls it at the same point.
+  void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
+  ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
   /// (watch/watchdog.hpp). A negative number means that they belong to none.
   void note_step(std::int64_t step) const { record().set_step(step); }
@@ -366,8 +365,8 @@ class basic_mesh {
     if (!is_here()) return;
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
-    auto const what = flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root,
-                                  op);
+    auto const what = flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root, op,
+                                  sum_order());
     compare_with_group(what, element_type_of<T>);
     detail::carry(*state_->back, operations(), *state_->transport, values, what, state_->label);
   }
@@ -381,7 +380,8 @@ class basic_mesh {
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
     auto const count = static_cast<std::int64_t>(last.size());
-    auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op);
+    auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op,
+                                      sum_order());
     using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
     if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
     detail::carry(*state_->back, operations(), transport, values..., what, state_->label);

@@ -6,12 +6,14 @@
 // The part of a mesh's state that does not depend on the backend (comm/backend.hpp).
 
 #include <memory>
+#include <string>
 
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/cross_plan_cache.hpp>
 #include <ashlar/comm/plan_cache.hpp>
 #include <ashlar/comm/watch/watchdog.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
+#include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
 
@@ -38,4 +40,17 @@ struct mesh_core {
   std::shared_ptr<watch::watchdog> watching;  ///< null if this mesh is not watched
 };
 
+namespace detail {
+
+/// Throws ashlar::error unless a program on `size` ranks has as many ranks as the topology.
+inline void require_ranks(topology const& t, int size) {
+  if (t.ranks() == size) return;
+  throw error("mesh", to_string(t) + " has " + std::to_string(t.ranks()) +
+                          " ranks but the program runs on " + std::to_string(size) +
+                          ". Start it with mpirun -n " + std::to_string(t.ranks()) +
+                          ", or give a mesh whose extents multiply to " + std::to_string(size) +
+                          ".");
+}
+
+}  // namespace detail
 }  // namespace ashlar

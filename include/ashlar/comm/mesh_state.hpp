@@ -51,6 +51,7 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     if (parent == nullptr) parent = from;
     priced_on = from->priced_on;
     is_checked = from->is_checked;
+    plans.set_sums(from->plans.sums());
     rank = position_in(what, whole_mesh().rank);
     if (from->rank < 0) return;
     plain = transport = this->back->make_transport(what, rank, *operations, *from->plain);

@@ -5,8 +5,8 @@
 
 // The cache of a mesh's plans. The key of a redistribution is its extents, element size and both
 // placements. The key of a matrix product is its operands, transpositions, result and options.
-// Apart from the key, a plan depends only on the mesh and the machine. The mesh clears the cache
-// when its machine changes.
+// Apart from the key, a plan depends only on the mesh, the machine and the order of sums. The mesh
+// clears the cache when its machine changes.
 //
 // The cache has room for `most_plans` of each kind, and is cleared when it is full. So the next
 // lookup may invalidate a returned reference. Code that needs a plan for longer, such as a pending
@@ -48,20 +48,21 @@ struct prepared_product {
 /// Returns `plan` together with the transfers that the rank at coordinates `here` performs in its
 /// steps. Does not communicate.
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
-                                    coordinates const& here);
+                                    coordinates const& here, sum_order sums);
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
-                                       coordinates const& here);
+                                       coordinates const& here, sum_order sums);
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
-                                    coordinates const& here) {
+                                    coordinates const& here, sum_order sums) {
   prepared_plan p{plan, {}};
-  for (auto const& s : plan.steps) p.transfers.push_back(make_transfer(s, plan.extents, t, here));
+  for (auto const& s : plan.steps)
+    p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
   return p;
 }
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
-                                       coordinates const& here) {
-  prepared_product p{
-      plan, prepare(plan.a, t, here), prepare(plan.b, t, here), prepare(plan.c, t, here), {}};
+                                       coordinates const& here, sum_order sums) {
+  auto const prepared = [&](redistribution_plan const& one) { return prepare(one, t, here, sums); };
+  prepared_product p{plan, prepared(plan.a), prepared(plan.b), prepared(plan.c), {}};
   if (plan.panels.letter == 0) return p;
   redistribution_plan last[3];
   for (int i = 0; i < plan.panels.count; ++i) {
@@ -70,8 +71,7 @@ ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& 
     for (int x = 0; x < 3; ++x)
       now[x] = panel_plan(*tensors[x].plan, plan.panels, tensors[x].dim, i, t, m);
     if (i > 0 && now[0] == last[0] && now[1] == last[1] && now[2] == last[2]) continue;
-    p.panels.push_back(
-        {i, prepare(now[0], t, here), prepare(now[1], t, here), prepare(now[2], t, here)});
+    p.panels.push_back({i, prepared(now[0]), prepared(now[1]), prepared(now[2])});
     for (int x = 0; x < 3; ++x) last[x] = now[x];
   }
   return p;
@@ -95,6 +95,13 @@ class plan_cache {
                                            int element_size, topology const& t, machine const& m,
                                            matmul_options const& wanted, coordinates const& here);
 
+  /// The order of sums in the plans that are made from now on.
+  sum_order sums() const { return sums_; }
+  /// Sets this order, and removes all plans from the cache.
+  void set_sums(sum_order sums) {
+    sums_ = sums;
+    clear();
+  }
   void clear() {
     redistributions_.clear();
     products_.clear();
@@ -140,6 +147,7 @@ class plan_cache {
     return in.emplace(k, std::move(made)).first->second;
   }
 
+  sum_order sums_ = sum_order::around_ring;
   plans<prepared_plan> redistributions_;
   plans<prepared_product> products_;
 };
@@ -152,7 +160,7 @@ plan_cache::redistribution(shape const& extents, int element_size, placement con
   key k;
   k.add(element_size).add(extents).add(from).add(to);
   return found_or_made(redistributions_, k, [&] {
-    return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here);
+    return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here, sums_);
   });
 }
 ASHLAR_INLINE plan_cache::pointer<prepared_product> const&
@@ -167,7 +175,7 @@ plan_cache::product(shape const& a_extents, placement const& a, shape const& b_e
   return found_or_made(products_, k, [&] {
     return prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
                                element_size, t, m, wanted),
-                   t, m, here);
+                   t, m, here, sums_);
   });
 }
 #endif

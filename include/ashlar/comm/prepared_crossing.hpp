@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A plan of a redistribution from one part of a mesh to another, with this rank's messages of the
-// crossing between the parts, in the order in which they begin. cross_plan_cache.hpp keeps such
-// plans.
+// A plan of a redistribution from one part of a mesh to another (plan/cross_mesh_plan.hpp), with
+// the messages in which this rank takes part when the tensor crosses between the parts, in the
+// order in which they begin. cross_plan_cache.hpp keeps such plans.
 
 #include <utility>
 #include <vector>

@@ -37,7 +37,8 @@ inline std::int64_t elements_in(routing const& routes, shape const& extents, box
 /// a step that communicates.
 inline routed_transfer make_routed_transfer(redistribution_step const& s, shape const& extents,
                                             routing const& routes, topology const& t,
-                                            coordinates const& here) {
+                                            coordinates const& here,
+                                            sum_order sums = sum_order::around_ring) {
   auto const elements = [&](box const& b) { return elements_in(routes, extents, b); };
   auto const box_of = [&](placement const& p, coordinates const& c) {
     return local_box(extents, t, p, c);
@@ -46,12 +47,13 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
   transfer& x = made.what;
   if (s.kind == collective::all_reduce) {
     auto const n = elements(box_of(s.from, here));
-    x = flat_all_reduce(n, s.axes, t, here, s.from.op());
+    x = flat_all_reduce(n, s.axes, t, here, s.from.op(), sums);
     made.source_elements = made.target_elements = n;
   }
   x.kind = s.kind;
   x.axes = s.axes;
   x.op = s.from.op();
+  x.sums = sums;
   x.extents = extents;
   x.before = s.from;
   x.after = s.to;

@@ -22,14 +22,14 @@
 //                                     these arrays
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Every transport reduces in the order in which a ring visits the addends. Let s[i] be the addend
-// of member i. Then part j of the result is ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the
-// size of the group. Sums are computed in accumulation_t of the element type and rounded once.
+// Every transport combines the addends in the order `sums` (sum_order.hpp). Sums are computed in
+// accumulation_t of the element type and rounded once.
 
 #include <algorithm>
 #include <vector>
 
 #include <ashlar/comm/strided_block.hpp>
+#include <ashlar/comm/sum_order.hpp>
 #include <ashlar/placement/code.hpp>
 #include <ashlar/plan/redistribution_step.hpp>
 
@@ -39,6 +39,7 @@ struct transfer {
   collective kind = collective::slice;
   axis_list axes;
   reduction op = reduction::sum;
+  sum_order sums = sum_order::around_ring;
   int members = 1;  ///< number of ranks in the group
   int index = 0;    ///< position of this rank in the group
   /// The index in the group of the partner (pairwise permute) or of the root (broadcast, reduce);
@@ -74,6 +75,7 @@ struct transfer {
     add(kind);
     for (auto const a : axes) add(a);
     add(op);
+    add(sums);
     if (is_rooted(kind)) add(partner);
     if (extents.rank() == 0) add(flat_elements());
     for (auto const n : extents.extent) add(n);
@@ -83,6 +85,8 @@ struct transfer {
   }
 
   bool reduces() const { return ashlar::reduces(kind); }
+  /// Returns the member whose addend is number `i` in the sum of member `owner`'s part.
+  int addend_at(int i, int owner) const { return ashlar::addend_at(sums, i, owner, members); }
   /// Returns the number of elements that this rank receives, computed from the blocks. An
   /// all-reduce counts as reduce-scatter plus all-gather.
   std::int64_t received_elements() const {
@@ -115,11 +119,13 @@ inline strided_block flat_block(interval const& part, std::int64_t whole) {
 /// Returns the transfer of the rank at coordinates `here` for an all-reduce along `axes` of flat
 /// arrays with `elements` elements.
 inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, topology const& t,
-                                coordinates const& here, reduction op) {
+                                coordinates const& here, reduction op,
+                                sum_order sums = sum_order::around_ring) {
   transfer x;
   x.kind = collective::all_reduce;
   x.axes = axes;
   x.op = op;
+  x.sums = sums;
   x.members = t.group_size(axes);
   x.index = t.index_in_group(here, axes);
   x.from = x.to = detail::flat_box({0, elements});
@@ -138,11 +144,13 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
 /// `root`.
 inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list const& axes,
                             topology const& t, coordinates const& here, int root,
-                            reduction op = reduction::sum) {
+                            reduction op = reduction::sum,
+                            sum_order sums = sum_order::around_ring) {
   transfer x;
   x.kind = kind;
   x.axes = axes;
   x.op = op;
+  x.sums = sums;
   x.members = t.group_size(axes);
   x.index = t.index_in_group(here, axes);
   x.partner = root;
@@ -163,11 +171,11 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
 /// Returns the transfer of the rank at coordinates `here` for step `s` of a tensor with these
 /// extents.
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
-                              coordinates const& here) {
+                              coordinates const& here, sum_order sums = sum_order::around_ring) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
   transfer x;
   if (s.kind == collective::all_reduce)
-    x = flat_all_reduce(from.elements(), s.axes, t, here, s.from.op());
+    x = flat_all_reduce(from.elements(), s.axes, t, here, s.from.op(), sums);
   x.extents = extents;
   x.before = s.from;
   x.after = s.to;
@@ -177,6 +185,7 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
   }
   x.kind = s.kind;
   x.axes = s.axes;
+  x.sums = sums;
   x.from = from;
   x.to = to;
   x.op = s.kind == collective::zero_pad ? s.to.op() : s.from.op();

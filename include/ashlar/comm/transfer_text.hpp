@@ -7,6 +7,8 @@
 //
 //   all-gather along gpu of 512x1024 float [S(0)] -> [B]     a step of a redistribution
 //   all-reduce along node+gpu of 64 double sum               values in host memory
+//
+// If sums are by rank (sum_order.hpp), the text of a reduction ends with "by rank".
 
 #include <string>
 
@@ -28,10 +30,12 @@ struct transfer_title {
   std::int64_t elements = 0;  ///< transfer::flat_elements
   shape extents;
   placement before, after;
+  sum_order sums = sum_order::around_ring;
 };
 
 inline transfer_title title_of(transfer const& x, element_type type) {
-  return {x.kind, x.axes, x.op, type, x.partner, x.flat_elements(), x.extents, x.before, x.after};
+  return {x.kind,    x.axes,   x.op,    type,  x.partner, x.flat_elements(),
+          x.extents, x.before, x.after, x.sums};
 }
 
 ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t);
@@ -46,6 +50,7 @@ ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t) 
   if (is_step) text += " " + to_string(x.before) + " -> " + to_string(x.after);
   else if (reduces(x.kind)) text += std::string(" ") + to_string(x.op);
   if (is_rooted(x.kind)) text += " of member " + std::to_string(x.partner);
+  if (reduces(x.kind) && x.sums == sum_order::by_rank) text += " by rank";
   return text;
 }
 #endif

@@ -21,13 +21,17 @@ redistribution_plan detail::redistribution_at_run_time(shape const& extents, int
   return cheapest_redistribution(extents, element_size, from, to, t, m);
 }
 
-namespace search::step_detail {
+namespace search {
+inline namespace step {
+namespace step_detail {
 
 program build_at_run_time(problem const& net, plan const& chosen, machine const& m) {
   return include_step_program_builder_hpp(net, chosen, m, 0);
 }
 
-}  // namespace search::step_detail
+}  // namespace step_detail
+}  // namespace step
+}  // namespace search
 
 search::overlap_result search::overlapped(program const& p, machine const& m,
                                           overlap_options const& options) {

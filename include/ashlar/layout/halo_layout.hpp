@@ -65,7 +65,7 @@ struct halo_layout {
     if (has_halo()) b.dim[dim] = read_range(t, t.index_in_group(c, axes));
     return b;
   }
-  /// Returns the number of elements of the largest read_box.
+  /// Returns the most elements that a rank reads: the number of elements of the largest read_box.
   constexpr std::int64_t most_read(topology const& t) const {
     std::int64_t most = 0;
     for (int k = 0; k < t.group_size(axes); ++k) {
@@ -89,7 +89,8 @@ struct halo_layout {
   friend constexpr bool operator==(halo_layout const&, halo_layout const&) = default;
 
  private:
-  /// Returns the number of elements that a box has at each index of dim `dim`.
+  /// Returns how many elements of box b have the same index in dim `dim`: the product of its
+  /// extents in the other dims.
   constexpr std::int64_t across(box const& b) const {
     std::int64_t elements = 1;
     for (int d = 0; d < b.rank(); ++d)

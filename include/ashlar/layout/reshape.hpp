@@ -118,9 +118,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 
 }  // namespace detail
 
-/// Returns whether p and q have the same partial axes with the same reductions. A reshape that
-/// needs no communication cannot complete a pending reduction, so equal partial axes are necessary
-/// for such a reshape.
+/// Returns whether p and q have the same partial axes with the same reductions. If they have not, a
+/// reshape from p to q needs communication, since only communication can add up addends.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)

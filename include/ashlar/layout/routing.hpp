@@ -32,8 +32,9 @@ struct routing {
   std::int64_t tokens = 0;
   int experts = 0;
   int chosen = 0;  ///< the number of experts of each token
-  /// The numbers of the experts of each token, in ascending order: [tokens, chosen]. A -1 stands
-  /// for an expert that dropped the token.
+  /// To which experts each token goes: [tokens, chosen] numbers of experts, for each token in
+  /// ascending order. An expert that has dropped the token is replaced by -1 where it stood, so a
+  /// -1 may stand anywhere among the ascending numbers.
   std::vector<std::int32_t> expert;
 
   std::int32_t const* experts_of(std::int64_t token) const {
@@ -41,8 +42,9 @@ struct routing {
   }
 };
 
-/// Throws ashlar::error unless every route leads to an existing expert or is -1, and the experts of
-/// each token are in ascending order without repetition.
+/// Throws ashlar::error unless every route leads to an existing expert or is -1 (a dropped token),
+/// and the experts of each token are in ascending order without repetition. A -1 may stand anywhere
+/// between them.
 inline void check_routes(routing const& r) {
   if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
     throw error("routes", std::to_string(r.expert.size()) + " routes for " +
@@ -65,7 +67,8 @@ inline void check_routes(routing const& r) {
   }
 }
 
-/// The rows of a box of a routed tensor, in the order in which they are stored.
+/// The rows of a routed tensor (see above) that lie in a box of it, in the order in which a rank
+/// stores them.
 struct routed_rows {
   std::shared_ptr<routing const> routes;
   box within;
@@ -114,7 +117,7 @@ inline bool has_token(shape const& extents, box const& b, std::int64_t token) {
 
 }  // namespace detail
 
-/// Returns the number of rows that a box of a routed tensor has.
+/// Returns how many rows of a routed tensor with these routes and extents lie in box b.
 inline std::int64_t count_rows(routing const& routes, shape const& extents, box const& b) {
   std::int64_t rows = 0;
   auto const& experts = b[b.rank() - 2];
@@ -126,7 +129,7 @@ inline std::int64_t count_rows(routing const& routes, shape const& extents, box 
   return rows;
 }
 
-/// Returns the rows that a box of a routed tensor has.
+/// Returns the rows of a routed tensor with these routes and extents that lie in box b.
 inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape const& extents,
                            box const& b) {
   routed_rows rows{routes, b, {}, {}, {}};
@@ -152,8 +155,8 @@ inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape c
   return rows;
 }
 
-/// Returns for each rank the number of rows that it has of a routed tensor at placement p. Takes
-/// time proportional to the number of tokens, plus the number of ranks times the number of experts.
+/// Returns for each rank how many rows of a routed tensor it has at placement p. Takes time
+/// proportional to the number of tokens, plus the number of ranks times the number of experts.
 inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const& extents,
                                               topology const& t, placement const& p) {
   // For each distinct box of tokens and each e: the number of its rows for experts 0 .. e - 1.

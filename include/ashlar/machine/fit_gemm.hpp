@@ -76,8 +76,8 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
                         " samples do not determine flops and gemm_half. Measure several extents.");
-  // Find the best value on a grid, then refine around it. The error had a single minimum in all
-  // measurements so far.
+  // Tries gemm_half on a grid, and then values at ever smaller distances around the best one. This
+  // finds the best value if the error has a single minimum, as it had in all measurements so far.
   double best = 0, step = most / 64;
   auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
   for (double h = 0; h <= most; h += step)

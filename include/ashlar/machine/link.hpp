@@ -81,7 +81,8 @@ constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }
 
-/// Returns the seconds of one move for a group of the mesh along `axes`.
+/// Returns the seconds of one move of a tensor, by a collective of this kind, in the groups of
+/// ranks along `axes`, which all communicate at the same time.
 constexpr double seconds(machine const& m, topology const& t, axis_list const& axes,
                          collective kind, traffic const& load, int element_size) {
   return load.messages == 0 ? 0 : seconds(group_link(m, t, axes, kind), load, element_size);

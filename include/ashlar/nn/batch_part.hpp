@@ -9,7 +9,8 @@
 //   input     the box of the input that remains on the rank after the redistributions of the
 //             input. This box is the whole input if the program also reads the input in another
 //             way, such as in a send.
-//   context   the samples (indices of dim 0) of those layers on the rank that read a context
+//   context   the samples (indices of dim 0) that the rank has in those layers that read a context,
+//             a part of the batch beside the input (layer_spec::context)
 //   target    the box of the targets that belong to the rank's rows of the loss's input
 //
 // In a pipeline, each of these boxes is empty on a rank whose stages do not read the data.
@@ -22,8 +23,9 @@
 
 namespace ashlar::nn {
 
-/// The boxes of a micro-batch's input, context and targets that one rank reads. The box of a
-/// context is empty if no layer reads one.
+/// The boxes of a micro-batch's input, context and targets that one rank reads. The context is a
+/// part of the batch beside the input, such as captions (layer_spec::context). Its box is empty if
+/// no layer reads one.
 struct batch_part {
   box input, context, target;
   friend bool operator==(batch_part const&, batch_part const&) = default;

@@ -138,7 +138,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< in a call, split like the rows of the loss's input
+  any_tensor<Processor> targets;  ///< in a pass: split like the rows of the loss's input
   double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };
@@ -158,8 +158,10 @@ class forward_call : public layer_call<Types> {
       : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch),
         context_(context) {}
 
-  /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits the halo's
-  /// dim, the input includes the halo: local_box() is the box that this rank's windows cover.
+  /// Returns the input. If a window slides along a dim of the layer's input, as in a convolution,
+  /// and the plan splits this dim, then x() is larger than this rank's shard. It also has the
+  /// indices of neighbouring ranks that the windows of this rank's y cover (the halo,
+  /// layer_spec::halo), and x().local_box() says which indices it has.
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
   /// Returns the number of the layer's first stream of random numbers. A layer declares in
@@ -185,8 +187,8 @@ class forward_call : public layer_call<Types> {
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
   }
-  /// Returns the context of the samples that this rank has. Only a layer whose spec has a context
-  /// may call this (layer_spec::context).
+  /// Returns the context, a part of the batch beside x such as captions, of the samples that this
+  /// rank has. Only a layer whose spec has a context may call this (layer_spec::context).
   template <int Rank>
   tensor<typename Types::value_type, Rank, dynamic, processor_type> context() const {
     return context_
@@ -222,9 +224,9 @@ class backward_call : public layer_call<Types> {
   auto const& kept() const {
     return std::get<static_cast<std::size_t>(I)>(kept_);
   }
-  /// Makes a tensor for the gradient of the input. Its elements are not initialized. If the layer
-  /// has a halo, the tensor has the same box as x in the forward pass: the step's program then adds
-  /// up the values that several ranks compute for the same element.
+  /// Makes a tensor for the gradient of the input. Its elements are not initialized. If x had a
+  /// halo in the forward pass (see forward_call::x), the tensor has the same box as x then. The
+  /// step's program afterwards adds up the values that several ranks compute for the same element.
   typename Types::input_gradient make_dx() const {
     using made = typename Types::input_gradient;
     if (dx_with_halo_ != nullptr)

@@ -24,8 +24,9 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// The properties of a chain that depend on one of its ends only. The first layer determines the
-/// kind of the input and its number of dims. The last layer determines the loss.
+/// The properties of a chain that its first or its last layer determines alone. The first layer
+/// determines the kind of the chain's input and the input's number of dims. The last layer
+/// determines the loss.
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;

@@ -28,7 +28,8 @@
 
 namespace ashlar::nn {
 
-/// The extents of the context of one element of a batch: `length` tokens of `width` features.
+/// The extents of the tokens to which the queries of one sample attend: `length` tokens of `width`
+/// features.
 struct context_size {
   std::int64_t length = 1;
   std::int64_t width = 1;

@@ -83,8 +83,8 @@ class convolution {
     s.workspace_values = static_cast<double>(
         device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}, halo_));
     // The GEMM is one product per image: m is the number of pixels, n the number of output
-    // channels, and k the number of input channels times the window. In n and k, bit 1 means dim 1,
-    // which is the channels.
+    // channels, and k the number of input channels times the elements of the kernel. In the masks n
+    // and k (gemm_dims), bit 1 means dim 1, which is the channels.
     s.gemm.n = s.gemm.k = 1u << 1;
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;

@@ -79,7 +79,8 @@ constexpr auto with_loss(Net const& net) {
 }
 
 /// Returns the extents of the context that layers of the net read, [batch, ..], or a shape without
-/// dims if no layer reads a context. Each micro-batch has one context.
+/// dims if no layer reads one. A context is a part of each micro-batch beside its input
+/// (layer_spec::context).
 template <int N>
 constexpr shape context_extents(search::basic_problem<N> const& problem) {
   shape context;

@@ -72,7 +72,8 @@ class element_node {
   /// results in slots. Communicates nothing.
   virtual void compute(step::action const& a, execution<Processor>& on) = 0;
 
-  /// Returns whether forward passes of the element read the context of the batch.
+  /// Returns whether forward passes of the element read the context, the part of the batch beside
+  /// the input (layer_spec::context).
   virtual bool reads_context() const { return false; }
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;

@@ -119,8 +119,10 @@ class executor {
     auto const& actions = program_->actions;
     for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
       auto const& a = actions[static_cast<std::size_t>(i)];
-      // Receives of gradients begin early (step/build_stage.hpp). Receives of activations happen
-      // even if no element here reads them, because another rank sends them.
+      // Only the forward passes run here. A program begins receives of gradients early, among
+      // forward passes (step/build_stage.hpp), so crossings of other phases are passed over.
+      // Receives of activations happen even if no element below `end` reads them, because another
+      // rank sends them.
       if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
       if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
       i += do_action(i, input);
@@ -214,7 +216,8 @@ class executor {
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
-  /// Returns the plan of a move (a redistribution of the program). The plan is in the mesh's cache.
+  /// Returns the plan of a redistribution of the program (program_move), from the mesh's cache of
+  /// plans.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);

@@ -132,9 +132,9 @@ class formula_layer {
     return s;
   }
 
-  /// Returns an empty text if the layer has a row in which x is at `at` along a mesh axis, for an
-  /// input of extents `x`. Otherwise returns a sentence that names the operator that prevents such
-  /// a row.
+  /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
+  /// sentence that names the operator that prevents it. Returns an empty text if a signature row of
+  /// the layer has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x), at);
   }

@@ -104,7 +104,7 @@ constexpr int run_time_elements(Layer const& layer) {
   else return layer.run_time_elements();
 }
 
-/// Returns the layer that reads the input of a part of a net.
+/// Returns the first single layer of a part of a net, which reads the input of the part.
 template <class Layer>
 constexpr auto const& first_layer(Layer const& layer) {
   if constexpr (blueprint<Layer>) return layer;

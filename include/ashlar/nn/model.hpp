@@ -73,9 +73,11 @@ class model {
   }
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
-  /// Returns the extents of the context of a micro-batch, or no dims if no layer reads one.
+  /// Returns the extents of the context of a micro-batch, which is a part of the batch beside the
+  /// input (layer_spec::context). Returns a shape without dims if no layer reads one.
   shape const& context_extents() const { return state_->context; }
-  /// Returns the number of elements of the input and of the context of one micro-batch.
+  /// Returns how many values one micro-batch has in the inputs of a step: the elements of its input
+  /// and of its context.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
   /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
@@ -289,7 +291,8 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position in the pipeline of the part that makes the net's output for the loss.
+  /// Returns the position, in the pipeline, of the part of the mesh that computes the last element
+  /// before the loss, and so the output of the net.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }

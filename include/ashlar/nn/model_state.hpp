@@ -62,7 +62,8 @@ struct model_state {
           std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
       }
       one = program_of(single, part);
-      // Made in place, since an executor on devices cannot be moved.
+      // The executor is constructed by `new` from the returned value, since an executor on devices
+      // cannot be moved.
       one_walker.reset(new executor<Processor>(make_executor(one)));
     }
     if (std::exchange(renews_before_use, false)) one_walker->renew();

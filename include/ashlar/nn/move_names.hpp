@@ -3,15 +3,18 @@
 
 #pragma once
 
-// The names of a program's moves, for the watchdog's messages (comm/watch/watchdog.hpp):
+// The names of the redistributions and exchanges of halos in a step's program. The watchdog, which
+// reports a rank that waits too long, prints them (comm/watch/watchdog.hpp). A parameter has the
+// path of its layer: 1.3.0.weight is `weight` of layer 0 of part 3 of part 1 of the net. An
+// activation has the number of the chain's element and the name of its layer.
 //
-//   1.3.0.weight               a parameter, before the layer computes with it
-//   gradient of 1.3.0.weight   the gradient of a parameter, summed over the ranks
-//   updated 1.3.0.weight       a parameter, on its way to where it is stored
-//   x of 4.gpt_attention       an activation on its way to element 4
-//   dy of 4.gpt_attention      the gradient of an activation
-//   statistic of 7.linear      a statistic, such as a maximum over a split dim
-//   halo of x of 2.max_pool    an exchange of halos, of x or of dx
+//   1.3.0.weight               the parameter, before the layer computes with it
+//   gradient of 1.3.0.weight   its gradient, which is summed over the ranks
+//   updated 1.3.0.weight       the updated parameter, on its way to where it is stored
+//   x of 4.attention           the activation, on its way to element 4
+//   dy of 4.attention          the gradient of the output of element 4, on its way to element 4
+//   statistic of 7.dispatch    a statistic of element 7, for example all tokens' choices of experts
+//   halo of x of 2.max_pool    the halo, the rows of x or dx that several ranks need
 
 #include <memory>
 #include <string>
@@ -21,7 +24,7 @@
 
 namespace ashlar::nn {
 
-/// Returns the name of each of the program's moves.
+/// Returns a name for each entry of p.moves, which are the redistributions of the program.
 template <class Processor>
 std::vector<std::string>
 move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,
@@ -47,8 +50,8 @@ move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements
   return names;
 }
 
-/// Returns, for each of the program's actions, the name of its exchange of halos. The names of
-/// other actions are empty.
+/// Returns a name for each of the program's actions that exchanges a halo, and an empty text for
+/// each other action.
 template <class Processor>
 std::vector<std::string>
 halo_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,

@@ -35,10 +35,11 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// What an element knows of the parameters that it reads from others. `first` is the parameter
-/// of the earlier element that has it in common with this element, or null if there is none. In
-/// this element it is parameter number `index`. `all_of` is the same element of a net that was
-/// placed before, from which this element reads all parameters, or null.
+/// Tells which parameters an element reads from other elements. If an earlier element has a
+/// parameter in common with this one (tied.hpp), `first` points to that parameter, and it is
+/// parameter number `index` of this element; otherwise `first` is null. If the net was placed
+/// before and this element reads all parameters of that net's same element, `all_of` points to it;
+/// otherwise `all_of` is null.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;
@@ -173,7 +174,8 @@ class layer_node final : public element_node<typename At::processor_type> {
   bool reads_context() const override { return spec_.context.rank() > 0; }
   char const* name() const override { return spec_.name.text; }
 
-  // The following functions return whether the layer has a pass or group of passes.
+  // The next functions tell which passes the layer has. A layer need not have all of them
+  // (nn/layer.hpp).
   static constexpr bool has_backward() {
     return requires(passes_type const& passes, backward_type const& c) { passes.backward(c); };
   }

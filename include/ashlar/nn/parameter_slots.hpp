@@ -69,7 +69,8 @@ class parameter_slots {
   }
 
  private:
-  /// Returns whether two values are of the same parameter.
+  /// Returns whether two values of a program, such as a stored one and a renewed one, are values of
+  /// the same parameter.
   static bool is_of(step::value const& a, step::value const& b) {
     return a.element == b.element && a.index == b.index;
   }

@@ -35,7 +35,8 @@ struct net_builder {
   /// The elements of the same net, placed before, whose parameters the new elements read; or null.
   std::vector<std::unique_ptr<element_node<Processor>>> const* before = nullptr;
 
-  /// Returns what element number `element` reads of the parameters of other elements.
+  /// Returns which parameters element number `element` reads from other elements instead of having
+  /// its own.
   tied_parameter<Processor> tied_of(int element) const {
     if (before != nullptr) return {nullptr, 0, (*before)[static_cast<std::size_t>(element)].get()};
     for (auto const& t : ties)
@@ -54,7 +55,8 @@ struct net_builder {
     return mesh;
   }
 
-  /// Returns the mesh on which this rank computes.
+  /// Returns the mesh on which this rank computes: the part with its pipeline stages, or the whole
+  /// mesh without a pipeline.
   basic_mesh<Processor> const& here() const {
     for (auto const& [part, end] : stages)
       if (part.is_here()) return part;

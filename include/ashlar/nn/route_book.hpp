@@ -30,8 +30,9 @@
 
 namespace ashlar::nn {
 
-/// Returns an entry of a book with the routes `r`. The balance loss does not count routes that a
-/// capacity dropped (-1). Throws ashlar::error for experts that do not exist.
+/// Returns an entry of a book with the routes `r` (layout/routing.hpp). The entry also counts the
+/// tokens of each expert for the balance loss; routes of -1, which a capacity dropped, do not
+/// count. Throws ashlar::error as check_routes does, such as for experts that do not exist.
 inline routes_and_loads given_routes(routing const& r) {
   check_routes(r);
   std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(r.experts));

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Turns the probabilities of a router into the routes of all tokens. A token's choices are `chosen`
-// numbers of experts in ascending order, and with a capacity also the gates of these experts. All
-// ranks have the choices of all tokens, so that all ranks find the same routes, the same tokens to
-// drop and the same faults.
+// Turns the probabilities of a router into the routes of all tokens: the experts to which each
+// token goes. A token's choices are `chosen` numbers of experts in ascending order. If experts have
+// a capacity, the gates of these experts follow, which are the probabilities. All ranks have the
+// choices of all tokens, so that all ranks find the same routes, the same tokens to drop and the
+// same faults.
 
 #include <algorithm>
 #include <cmath>
@@ -22,14 +23,16 @@ namespace ashlar::nn {
 
 using ashlar::check_routes;
 
-/// Returns how many numbers describe the choices of one token.
+/// Returns how many numbers `choose` writes for one token.
 constexpr int numbers_of_choices(moe_options const& o) {
   return o.capacity < dropless ? 2 * o.chosen : o.chosen;
 }
 
-/// Writes the choices of one token: the experts with the largest probabilities, and among equal
-/// probabilities the experts with the lower numbers. If a probability is not finite, the first
-/// choice is -1.
+/// Chooses the o.chosen experts with the largest probabilities for one token, and among equal
+/// probabilities those with the lower numbers. Writes their numbers to `choices`, in ascending
+/// order, and behind them, if experts have a capacity, their probabilities in the same order. If a
+/// probability of the token is not finite, choices[0] is set to -1, which tells routes_from that
+/// the choices are not valid.
 template <class A>
 void choose(moe_options const& o, A const* probability, A* choices) {
   bool finite = true;

@@ -69,7 +69,8 @@ class u_transformer_parts {
  public:
   constexpr explicit u_transformer_parts(u_transformer_options<Levels> const& o) : o_(o) {}
 
-  /// Returns the convolutions of a block that keeps the number of channels.
+  /// Returns the two convolutions of a block with their norms (see above), for a block whose input
+  /// and output have equally many channels.
   constexpr auto convolutions(std::int64_t channels) const {
     auto const half = [&] {
       return chain(group_norm(channels, o_.groups), gelu(),
@@ -77,7 +78,8 @@ class u_transformer_parts {
     };
     return segment(residual(chain(half(), half())));
   }
-  /// Returns the attention of a block.
+  /// Returns the three residuals that follow the convolutions of a block (see above): attention
+  /// among pixels, attention to the context, and a perceptron.
   constexpr auto attention(std::int64_t channels) const {
     auto const add = [&](auto const& part) { return residual(chain(layer_norm(channels), part)); };
     return segment(chain(channels_last(), add(pixel_attention(channels, o_.heads)),

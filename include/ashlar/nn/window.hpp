@@ -16,14 +16,16 @@
 
 namespace ashlar::nn {
 
-/// Returns the extents of this rank's part of the images x.
+/// Returns the extents of the images that this rank has of x: samples, channels, rows and columns.
 template <class X>
 device::image_extents local_images(X const& x) {
   return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
 }
 
-/// Returns the extents of this rank's part of the images x, for the window that makes this rank's
-/// part of y. If the rows of images are split, x includes its halo. x and y may also be gradients.
+/// Returns the extents of the images that this rank has of x, from which the window w makes this
+/// rank's part of y. If the rows of images are split, x includes its halo, the rows of other ranks
+/// that the windows read. The result then says how many rows of padding are missing above and
+/// below. x and y may also be gradients.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);

@@ -8,7 +8,8 @@
 // first axis, then by that of the second, and so on. From the most significant bit on, the integer
 // consists of:
 //
-//   one bit, 1             makes the codes of placements with different numbers of axes different
+//   one bit, always 1      marks where the code begins: placements with different numbers of axes
+//                          have different codes
 //   ten bits per axis      0 for B; 1 to 3 for P, depending on its reduction; from 4 on for S,
 //                          depending on its dim and depth; the largest for O, depending on its
 //                          owner

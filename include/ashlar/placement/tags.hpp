@@ -107,7 +107,8 @@ struct tag_list<Value, std::index_sequence<Axis...>> {
   using type = sbp<decltype(tag_at<Value, static_cast<int>(Axis)>())...>;
 };
 
-// Class templates are used because GCC 12 crashes on alias templates of alias templates.
+// These are class templates and not alias templates, because GCC 12 crashes on alias templates of
+// alias templates.
 template <placement Value>
 struct tags_of {
   using type = typename tag_list<

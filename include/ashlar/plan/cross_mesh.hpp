@@ -32,9 +32,10 @@ namespace ashlar {
 
 namespace detail {
 
-/// Numbers about one placement, for lower bounds of every crossing from it (source) or to it
-/// (target). `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both
-/// parts.
+/// What a placement of the tensor on one part contributes to lower bounds of the seconds of a
+/// crossing. "(source)" and "(target)" say that a number is meant for the placement that sends or
+/// that receives. A tile is a box of the tensor that a rank holds. `least`, `hops`, `inside` and
+/// `passed` are used only if no node has ranks of both parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds
@@ -54,7 +55,8 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
   crossing_load load;
-  load.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  // With libstdc++ 12, Clang cannot evaluate resize.
+  load.held.assign(static_cast<std::size_t>(nodes.nodes()), 0);
   scratch<std::int64_t> passed(load.held.size());
   load.tiles = tiles(extents, part, p);
   for (auto const& t : load.tiles) {
@@ -102,7 +104,11 @@ class crossing_side {
     int const at = graph.find(given);
     if (at < 0)
       throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
-    auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
+    // GCC 12 cannot evaluate a conditional expression of these two objects.
+    auto const paths = [&] {
+      if (is_source) return graph.shortest_from(at, cost);
+      return graph.shortest_to(at, cost);
+    }();
     for (int i = 0; i < graph.states(); ++i)
       if ((adds || !graph.state(i).has_partial()) && paths.weight.data()[i] < unreachable)
         states_.push_back(
@@ -117,8 +123,9 @@ class crossing_side {
   std::vector<state> states_;
 };
 
-/// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
-/// no node has ranks of both parts, and `sharing` is the most ranks of the target in one node.
+/// Returns a number of seconds that every crossing between two placements takes at least. `apart`
+/// says that no node has ranks of both parts, and `sharing` is the most ranks of the target in one
+/// node.
 ///
 /// If `apart` is true, a target node that needs more than any source node holds receives from at
 /// least two nodes. If no target node passes data on, the node receives from so many source nodes

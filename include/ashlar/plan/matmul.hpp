@@ -225,7 +225,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   return choice.plan;
 }
 
-/// Returns the cheapest plan that fits into the machine's memory.
+/// Returns the cheapest plan of c = op(a) · op(b) of which no rank needs more memory than `m` has.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

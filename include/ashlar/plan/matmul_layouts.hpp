@@ -82,8 +82,8 @@ constexpr bool is_stored_once(placement const& p) {
 }
 
 /// Returns the index of the cheapest placement that stores each element on exactly one rank. `ways`
-/// contains the cost of the redistribution between every placement of the matrix and the placement
-/// that the local product needs.
+/// has, for every placement of the matrix, the cost of the redistribution to the placement that the
+/// local product reads, or from the one that it makes.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;
@@ -161,7 +161,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// Returns the best placements at which the product fits into the machine's memory.
+/// Returns the best placements among those at which no rank needs more memory than `m` has.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

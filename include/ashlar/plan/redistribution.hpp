@@ -68,8 +68,9 @@ constexpr placement reduced(placement p) {
   return p;
 }
 
-/// An admissible heuristic for the search: a lower bound of the cost from a placement to the
-/// target. If the reduction must change on the way, the path goes through a placement without P.
+/// The heuristic of the A* search (path_search.hpp): returns at most the cost from a placement to
+/// the target. If the two are partial with different reductions, the path goes through a placement
+/// without P.
 struct remaining_path {
   role_distances const* to_target;  ///< distances to the target; null: the bound is 0
   /// Distances to the target through a placement without P. Null if the reduction does not change.

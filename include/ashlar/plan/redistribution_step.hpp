@@ -99,9 +99,11 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
   return load;
 }
 
-/// The largest and the smallest shard of a placement. The first rank has the largest and the last
-/// rank has the smallest. Along an owned axis, only the owner's shard counts. For a routed tensor,
-/// the smallest shard is counted as if the routes were distributed evenly.
+/// The largest and the smallest shard of a tensor at a placement. The first rank has the largest
+/// and the last rank has the smallest. Along an owned axis, where one rank has all values, only the
+/// owner's shard counts. The shards of a routed tensor, which has only the rows that the routes of
+/// tokens lead to (layout/routing.hpp), can be of any size. Their smallest one is counted as if the
+/// routes were distributed evenly.
 struct shard_range {
   box largest;
   box least;
@@ -117,7 +119,7 @@ constexpr shard_range shards_of(shape const& extents, topology const& t, placeme
   return range;
 }
 
-/// The numbers of elements of the largest and the smallest shard of a placement.
+/// The numbers of elements of the largest and the smallest shard of a tensor at a placement.
 struct shard_elements {
   std::int64_t largest = 0;
   std::int64_t least = 0;
@@ -125,11 +127,16 @@ struct shard_elements {
 
 /// Returns the traffic (messages and elements) by which the cost model prices a step. No rank
 /// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
-/// most. Otherwise the model overestimates: it counts received data with the size of the largest
-/// shards, and data that a rank already has with the size of the smallest shards. `kept` is the
-/// number of elements that the smallest shards before and after the step have in common. `uneven`
-/// says that the tensor is routed and that its routes are distributed unevenly. Then the rank that
-/// sends most can need longer than the rank that receives most.
+/// most. Otherwise it may be more, since the largest shards are taken for what a rank receives, and
+/// the smallest shards for what it has already.
+///
+///   group      the number of ranks that take part in one collective
+///   pairwise   for a permute: whether each rank exchanges its whole shard with one other rank
+///   from, to   the sizes of the shards before and after the step
+///   kept       the number of elements that the smallest shards before and after have in common
+///   uneven     whether the tensor is routed (layout/routing.hpp) and its routes are uneven. In an
+///              all-to-all, a rank may then send more than any rank receives, so the larger of the
+///              shards before and after the step counts as received
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements to, std::int64_t kept,
                                  bool uneven) {

@@ -121,8 +121,8 @@ class watch {
     return true;
   }
 
-  /// Returns whether a plan's weight (seconds, plus a tiny amount per collective) is less than the
-  /// weights of all earlier plans. If so, records the weight as the best one.
+  /// Returns whether this weight of a plan (its seconds, plus a tiny amount per collective) is less
+  /// than the weights of all earlier plans. If so, records it as the best one.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;

@@ -216,8 +216,9 @@ class assign_axes {
   }
 
   /// Returns a lower bound of the weight of everything after element i if element i takes choice k.
-  /// The bound is the least weight if interchangeable axes are not distinguished. `outer` is the
-  /// partial plan that ends with the begin of the enclosing residual block; -1: none.
+  /// The bound is the least weight if axes of equal extent and network tier are not distinguished.
+  /// `outer` is the partial plan that ends with the begin of the enclosing residual block; -1:
+  /// none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -229,9 +230,9 @@ class assign_axes {
     return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
   }
 
-  /// Returns a key of a partial plan. Two partial plans with equal keys are equivalent for all
-  /// later elements. The key contains the placements on which the later elements depend, with
-  /// interchangeable axes sorted.
+  /// Returns a key of partial plan number l. Two partial plans with equal keys are equivalent for
+  /// all later elements. The key contains the placements on which the later elements depend, with
+  /// interchangeable axes (of equal extent and network tier) in sorted order.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};

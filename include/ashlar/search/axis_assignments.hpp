@@ -115,9 +115,9 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes and
-  /// leaves axes with equal placements in their order. The second condition prevents duplicate
-  /// placements.
+  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes (of
+  /// equal extent and network tier) and leaves axes with equal placements in their order. Without
+  /// the second condition, the same placements would be listed twice.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;

@@ -62,7 +62,8 @@ class cut_search {
     auto const stages = net_.stages(cut, shape_);
     auto const skips = net_.skips(cut, shape_);
     if (least(stages, skips) >= best_.seconds * nearly) return;
-    // If is_limited is set already, a cut that fits in no order has nothing more to tell.
+    // A cut that fits in no order can only set is_limited. If that is set already, such a cut is
+    // not priced.
     if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
@@ -72,7 +73,8 @@ class cut_search {
     };
     if (choice_.kind != schedule_kind::searched || limit_ == 0) return with();
     auto const any = most;
-    // `is_short`: in some stage, memory permits fewer micro-batches in flight than 1F1B has.
+    // `fits`: the memory permits at least one micro-batch in flight in every stage. `is_short`: in
+    // some stage it permits fewer than 1F1B has.
     bool fits = true, is_short = false;
     for (std::size_t k = 0; k < most.size(); ++k) {
       auto const b = net_.bytes(cut[k], cut[k + 1]);
@@ -230,7 +232,9 @@ class cut_search {
     double const m = shape_.micro_batches;
     auto const before = net_.stage(0, first_unit, false);
     double const head = first_unit == 0 ? 0 : before.forward;
-    // If each part holds one stage, it is known which tied parameters cross.
+    // If each part holds one stage, the tied parameters whose first use is on an earlier stage
+    // cross to this one. If parts hold several stages, it is not known here which ones cross, so
+    // none counts.
     double const ties = shape_.chunks == 1 ? net_.tie_seconds(first_unit, last_unit) : 0;
     double const waits = head + m * s.seconds + s.synchronize + ties;
     if (!is_plain()) return waits;

@@ -62,7 +62,8 @@ constexpr memory_parts parts_of(element_bytes const& bytes) {
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
-/// Returns how often a step runs a move.
+/// Returns how often a step runs this redistribution: once, once per micro-batch, or once per group
+/// of micro-batches that take turns.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
   return times_per_step(net, move.phase, move.what);
@@ -85,7 +86,8 @@ struct halo_exchange {
   double seconds = 0;  ///< seconds per exchange
 };
 
-/// Returns the exchange of halos of layer i: of dx if `back`, else of x.
+/// Returns how often and at what cost layer i exchanges halos, the rows that windows of several
+/// ranks read: those of dx if `back`, otherwise those of x.
 template <int N>
 constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          int i, machine const& m, bool back) {

@@ -18,12 +18,14 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Returns the memory of a partial plan after element i is added.
+  /// Adds element i to a partial plan, which has the elements before i, and returns the memory of
+  /// the result.
   ///   before    the memory of the elements before i
   ///   left      the choice of element i - 1
   ///   own       the choice of element i
-  ///   outer     the choice of the residual block that encloses element i
-  ///   outside   for the end of a residual block: the result of outside_of() for its begin
+  ///   outer     the choice of the residual block that encloses element i; 0 if there is none
+  ///   outside   if element i ends a residual block: the result of outside_of() for the begin of
+  ///             this block
   constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,
                                held_by_residuals const& outside) const {
     element_bytes const* const in_front = i > 0 ? &model_.memory(i - 1, left) : nullptr;
@@ -31,9 +33,11 @@ class chain_memory {
                       gradient_held(i, own, outer), outside);
   }
 
-  /// Returns the argument `outside` of next() for the end of a residual block. `before` describes
-  /// the bytes that the enclosing blocks hold at the begin of this block. `behind` describes the
-  /// bytes that the enclosing blocks and this block hold together.
+  /// Returns what next() takes as `outside` for the end of a residual block: the bytes that stay in
+  /// memory for the blocks around this one when this one ends. `before` and `behind` are the
+  /// members `residuals` of two results of next(): of the element before the block's begin, and of
+  /// the begin itself. If the begin adds no bytes of the forward pass, `forward` of the result is
+  /// -1, and next() then leaves these bytes as they are.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);

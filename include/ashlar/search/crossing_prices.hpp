@@ -26,8 +26,8 @@ class crossing_prices {
     std::int64_t sent = 0;  ///< bytes that the busiest rank of the source sends to other ranks
   };
 
-  /// `part` is the mesh of one part and `axis` the axis along which the parts stand (-1: there is
-  /// only one part).
+  /// `part` is the mesh of one of the equal parts of a pipeline. `axis` is the number of the axis
+  /// along which the parts stand, or -1 if there is only one part, so that nothing crosses.
   crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
     if (axis < 0) return;
     both_.axis[axis].extent *= 2;

@@ -106,7 +106,8 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
-/// Returns the line above a repeated block.
+/// Returns the line above a repeated block, which says how often the block occurs and which
+/// elements its copies have.
 inline std::string copies_text(fold const& f) {
   return std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
          std::to_string(f.first + f.period - 1) + ", repeated up to " +

@@ -143,7 +143,8 @@ class label_search {
   /// least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // In this order, most labels come after the labels that dominate them.
+    // A label is compared with those that were kept before it. In this order, most labels come
+    // after the labels that dominate them, so few labels are kept for nothing.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb

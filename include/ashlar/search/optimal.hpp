@@ -69,10 +69,11 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 
 }  // namespace detail
 
-/// This function exists only for its name. `optimal` calls it in constant expressions. It is not
-/// constexpr, so the compiler reports an error with the name, which tells the user what to include.
-/// The constexpr overload in search/in_compiler.hpp is a better match (int and the filter's own
-/// type). A program that searches only at run time thus need not compile the search.
+/// `optimal` calls a function of this name in constant expressions. search/in_compiler.hpp defines
+/// a constexpr one, which is the better match, since its last parameter is an int and it takes the
+/// filter's own type. Without that header the call finds this declaration, which is not constexpr
+/// and never defined. The compiler's error then names it, and so tells the user what to include. A
+/// program that searches only at run time need not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);
@@ -88,11 +89,9 @@ template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}, search_effort const& effort = {}) {
 #if ASHLAR_COMPILED
-  // The `else` is necessary: without it, compilers would keep the first call in run-time code,
-  // where include_search_in_compiler_hpp may be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
-  else return detail::searched_at_run_time(net, t, m, filter, effort);
+  return detail::searched_at_run_time(net, t, m, filter, effort);
 #else
   detail::no_watch alone{effort};
   return detail::optimal_plan(net, t, m, filter, alone);

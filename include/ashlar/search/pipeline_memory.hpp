@@ -39,7 +39,8 @@ struct stage_bytes {
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
 };
 
-/// Returns the bytes of a stage, described as a chain with one micro-batch in flight.
+/// Returns the bytes of a stage. `stage` is the stage as a chain of its own (stage_of in
+/// stages.hpp), with one micro-batch in flight.
 template <int N>
 stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;

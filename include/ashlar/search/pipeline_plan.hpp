@@ -92,7 +92,8 @@ inline pipelines::schedule schedule_of(pipeline_plan const& p) {
   return pipelines::one_f_one_b(static_cast<int>(p.stages.size()), p.micro_batches());
 }
 
-/// Returns a hash of the placements, the stages and the schedule.
+/// Returns a hash of the placements, the stages and the schedule of a plan, by which programs tell
+/// whether they run the same plan.
 inline std::uint64_t fingerprint(pipeline_plan const& p) {
   std::uint64_t h = fingerprint(p.chosen);
   auto const mix = [&](int value) {

@@ -67,6 +67,12 @@ class pipeline_search {
       bool const cut = options_.any_cuts ? parts <= units : parts > 0 && blocks.count % parts == 0;
       if (axes.empty() || !cut) {
         if (all) continue;
+        if (options_.any_cuts)
+          throw error("search::pipeline",
+                      std::to_string(parts) + " stages of a net that can be cut into at most " +
+                          std::to_string(units) + " on " + to_string(mesh_) +
+                          ": their number must also divide the extent of an axis (one between "
+                          "nodes, if there is one).");
         throw error("search::pipeline",
                     std::to_string(parts) + " stages of " + std::to_string(blocks.count) +
                         " equal blocks on " + to_string(mesh_) +
@@ -126,8 +132,8 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with m + parts - 1 instead of m micro-batches. Under 1F1B, a step lasts
-  /// about as long as that many passes of a stage.
+  /// Returns the chain with the micro-batches that weigh a stage's passes against synchronization:
+  /// m + parts - 1 instead of m. Under 1F1B, a step lasts about as long as that many passes.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;

@@ -4,9 +4,9 @@
 #pragma once
 
 // Provides exact prices of redistributions. Each redistribution is planned when its price is first
-// needed, and the price is cached. This class is for searches that need few prices on many axes.
-// The tables of tabulated_moves.hpp would take too much time there. Moves that differ only by an
-// exchange of interchangeable axes (equal extent and network tier) cost the same and share one
+// needed, and the price is cached. planned_moves is for searches that need few prices on many axes,
+// for which the tables of tabulated_moves.hpp would take too much time. Moves that differ only by
+// an exchange of interchangeable axes (equal extent and network tier) cost the same and share one
 // cache entry.
 
 #include <vector>

@@ -26,8 +26,8 @@
 
 namespace ashlar::search {
 
-/// Returns the mesh of one part, if `parts` equal parts divide the axis `axis` of `t` (-1: one
-/// part).
+/// Returns the mesh of one part if axis number `axis` of mesh t is divided into `parts` equal
+/// parts. If `axis` is -1, there is only one part, and the result is t.
 inline topology stage_mesh(topology t, int axis, int parts) {
   if (axis >= 0) t.axis[axis].extent /= parts;
   return t;

@@ -6,18 +6,21 @@
 // Computes lower bounds of the cost of redistributions. They are the lengths of shortest paths in a
 // graph of all placements of one tensor, where shard order is ignored:
 //
-//   state    A role per axis: B, P, or a split of some dim (role_states.hpp). If `exchange_alike`
-//            is set, placements that differ only by an exchange of interchangeable axes are one
-//            state. The distance of two states is then the least distance of their placements.
-//   edge     A set of axes changes from one role to another. A real redistribution step can only
-//            change the innermost axes of a dim; here any set can change. Slices and zero-pads
-//            change one axis at a time. Two axes may also exchange their roles, if one permute can
-//            do that (exchange_roles in plan/redistribution_step.hpp).
+//   state    A role per axis: B, P, or a split of some dim (role_states.hpp). Two axes are
+//            interchangeable if they have equal extent and the same network tier. If
+//            `exchange_alike` is set, placements that differ only by an exchange of interchangeable
+//            axes are one state. The distance of two states is then the least distance of their
+//            placements.
+//   edge     A set of axes changes from one role to another. If several axes split one dim, a real
+//            redistribution step can change only the innermost of them, those last in shard order;
+//            here any set can change. Slices and zero-pads change one axis at a time. Two axes may
+//            also exchange their roles, if one permute can do that (exchange_roles in
+//            plan/redistribution_step.hpp).
 //   weight   The price of the step, which does not depend on shard order (plan/step_prices.hpp).
 //
-// Every redistribution plan is a path in this graph. So its weight is at least the distance between
-// its two states, which is the length of the shortest path. This class computes the distances of
-// all pairs. role_distances.hpp computes the distances to one target.
+// Every redistribution plan is a path in this graph, so the plan takes at least as long as the
+// shortest path between its two states. The class role_graph computes the lengths of the shortest
+// paths between all pairs of states. role_distances.hpp computes those to one target.
 
 #include <type_traits>
 #include <vector>
@@ -104,9 +107,9 @@ class role_graph {
   /// changes. An edge is examined again only if the distance of its end has improved since the last
   /// time.
   ///
-  /// A distance stays the same if two interchangeable axes are exchanged in both source and target.
-  /// So only one of the targets that differ by such an exchange is searched. The distances to the
-  /// others are copied at the end.
+  /// A distance stays the same if two interchangeable axes (of equal extent and network tier) are
+  /// exchanged in both source and target. So of the targets that differ only by such an exchange,
+  /// one is searched, and the distances to the others are copied at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();

@@ -87,16 +87,17 @@ class role_states {
     int first = -1, second = -1;
   };
 
-  /// Returns two interchangeable axes whose digits descend in this state, or {-1, -1} if there are
-  /// no such axes. If interchangeable axes are merged (`exchange_alike`), always returns {-1, -1}.
+  /// Returns two interchangeable axes (of equal extent and network tier) whose digits descend in
+  /// this state, or {-1, -1} if there are no such axes. If such axes are merged (`exchange_alike`),
+  /// always returns {-1, -1}.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};
     return {};
   }
 
-  /// Returns the state with the roles of two axes exchanged. Expects that interchangeable axes are
-  /// not merged (`exchange_alike`).
+  /// Returns the state in which axes a and b have each other's roles. Expects that placements which
+  /// differ by such an exchange are separate states (`exchange_alike` is not set).
   constexpr int exchanged(int state, int a, int b) const {
     return state + (digit(state, a) - digit(state, b)) * (place_[b] - place_[a]);
   }
@@ -127,11 +128,11 @@ class role_states {
   int role_of_[2 + max_rank]{};  ///< the role of each digit
   int digit_[2 + max_rank]{};    ///< the digit of each role
   int place_[max_axes]{};        ///< the place value of each axis
-  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are not merged
-  /// (exchange_alike), all are -1.
+  /// Used if `exchange_alike` is set, otherwise all -1: for each axis, the last axis before it with
+  /// equal extent and network tier, or -1 if there is none.
   int sorted_before_[max_axes]{};
-  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are merged
-  /// (exchange_alike), all are -1.
+  /// Used if `exchange_alike` is not set, otherwise all -1: for each axis, the last axis before it
+  /// with equal extent and network tier, or -1 if there is none.
   int alike_[max_axes]{};
   scratch<int> state_;        ///< the state of each number
   std::vector<int> numbers_;  ///< the number of each state

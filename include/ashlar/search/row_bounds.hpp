@@ -42,8 +42,8 @@ class row_bounds {
     find();
   }
 
-  /// Returns a flag per choice of class k (a set of equal elements) of the model `all`: whether a
-  /// plan of at most the given weight can contain the choice.
+  /// Returns for each choice of class k (a set of equal elements) of the model `all` that the
+  /// constructor got: 1 if a plan of at most the given weight can contain the choice, otherwise 0.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:

@@ -61,7 +61,8 @@ inline std::int64_t held_for_skips(pipelines::schedule const& s, int position,
   for (auto const& it : skips) {
     int const begin = s.position_of(it.from), end = s.position_of(it.to);
     int const ahead = begin == end ? 0 : 1;
-    // The values x and the gradients that have been made and not yet been read.
+    // How many inputs x and how many gradients of skip k have been made and not yet read after the
+    // passes so far, and the most of each at any time.
     int x = 0, dx = 0, most_x = 0, most_dx = 0;
     for (auto const& p : passes) {
       auto const& a =

@@ -100,8 +100,8 @@ class stage_model {
     return s;
   }
 
-  /// Returns the crossings between the elements first - 1 and first, if they are on different
-  /// parts.
+  /// Returns the prices of the two crossings between the elements first - 1 and `first` if they are
+  /// on different parts: of the activation, and of its gradient.
   cut_prices cut(int first) const {
     shape const& extents = boundary_extents(chain_, first - 1);
     auto const price = [&](moved what, phase when, placement const& from, placement const& to) {
@@ -111,7 +111,8 @@ class stage_model {
             price(moved::gradient, phase::backward, whole_[first].dx, whole_[first - 1].dy)};
   }
 
-  /// Returns the crossings of a skip whose ends are on different parts.
+  /// Returns the prices of the two crossings of a skip whose ends are on different parts: of its
+  /// input, and of the gradient of its input.
   cut_prices cut(cut_skip const& skip) const {
     shape const& extents = chain_.spec(skip.begin).x;
     auto const price = [&](placement const& from, placement const& to) {

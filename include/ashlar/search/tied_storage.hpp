@@ -9,7 +9,8 @@
 //
 //   storages tried     those that one of the two layers could have by itself (choices.hpp)
 //   left out           for the first tie, if there is no filter: storages that differ from another
-//                      one only by an exchange of interchangeable axes
+//                      one only by an exchange of interchangeable axes (equal extent and network
+//                      tier)
 //
 // While a storage is prescribed, each of the two layers may have every signature row with it. There
 // are about 3^k storages on k axes, and more where several axes split one dim.
@@ -43,8 +44,9 @@ constexpr void demand_settled_ties(basic_problem<N> const& net) {
                               "stored. Use search::optimal, search::exact or search::exhaustive.");
 }
 
-/// Returns whether a storage stands for all those that it becomes if interchangeable axes are
-/// exchanged: along such axes, its splits and depths ascend.
+/// An exchange of interchangeable axes (equal extent and network tier) turns a storage into an
+/// equally good one. Of all storages that become each other in this way, the one whose splits and
+/// depths ascend along such axes stands for the others. Returns whether p is such a storage.
 constexpr bool stands_for_others(placement const& p, topology const& t) {
   auto const key = [&](int a) {
     return p[a].is_split() ? 1 + p[a].dim * (max_axes + 1) + p[a].depth : 0;
@@ -105,7 +107,8 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
     }
     return;
   }
-  // With one storage prescribed, axes are no longer interchangeable for the next tie.
+  // The prescribed storage of the first tie distinguishes axes that were interchangeable before, so
+  // for each further tie all storages are tried.
   for (auto const& store : storages(net, net.ties[number], t, all || number > 0))
     try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, best,
                  refused, errors);
@@ -129,7 +132,8 @@ constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const
   return best.plan;
 }
 
-/// The observer of one of several searches: its lower bounds do not hold for all.
+/// Passes the progress of the search with one storage on to the observer of all of them, but not
+/// its lower bounds, which hold only for plans with this storage.
 template <class Watch>
 struct one_storage {
   Watch& watch;

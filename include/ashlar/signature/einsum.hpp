@@ -44,7 +44,8 @@ struct einsum_text {
 /// What is wrong with the text of an einsum.
 enum class einsum_fault : signed char { none, form, letter_twice, unknown_letter };
 
-/// The letters of the operands a and b and of the result c. `b` is empty if there is one operand.
+/// The letters of the dims of operands a and b and of result c. If the einsum has one operand, `b`
+/// is empty.
 struct einsum_letters {
   dim_letters a, b, c;
   int operands = 1;

@@ -96,7 +96,8 @@ constexpr cast_kind cast_kind_of() {
                : cast_kind::monotone;
 }
 
-/// Returns the signature table of a conversion of elements.
+/// Returns the signature table of a conversion of a tensor's elements to another type, for a
+/// conversion of this kind.
 constexpr signature_table cast_signatures(int rank, cast_kind kind) {
   if (kind == cast_kind::other) return nonlinear_map_signatures(rank);
   auto table = monotone_map_signatures(rank);

@@ -84,8 +84,8 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
       if (w_row < 0) continue;
       training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}};
       if (!bias.empty()) {
-        // Find the placement of the bias that fits y. The gradient of the bias is dy, summed over
-        // the dims that the bias lacks.
+        // Finds the placement that the bias must have to be added to y without communication. The
+        // gradient of the bias is dy, summed over the dims that the bias lacks.
         int added = -1;
         for (int a = 0; a < add.size() && added < 0; ++a)
           if (same_role(add[a].in[0], f.out) && same_role(add[a].out, f.out)) added = a;

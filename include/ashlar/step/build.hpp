@@ -30,15 +30,16 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 
 }  // namespace step_detail
 
-/// A declaration that lets `build` compile without step/program_builder.hpp. In constant
-/// expressions, `build` calls a function of this name with 0 as the last argument. There are two
-/// overloads:
+/// Lets `build` compile without step/program_builder.hpp. In constant expressions, `build` calls a
+/// function of this name with 0 as the last argument. There are two overloads:
 ///
-/// - step/program_builder.hpp defines one whose last parameter is an int. It is the better match.
-/// - The one below has a long instead and is never defined.
+/// - step/program_builder.hpp defines one whose last parameter is an int, so it is the better
+///   match.
+/// - The one below has a long as its last parameter and is never defined.
 ///
 /// So code that calls `build` only at run time does not need the builder. Code that calls it in a
-/// constant expression must include step/program_builder.hpp.
+/// constant expression must include step/program_builder.hpp; if it does not, the compiler's error
+/// names this function.
 template <int N>
 program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          machine const& m, long);
@@ -62,12 +63,9 @@ constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen
                             std::to_string(most_repeated_elements / net.size()) +
                             " micro-batches, each with more samples.");
 #if ASHLAR_COMPILED
-  // The `else` is necessary. Without it, compilers keep the first call in run-time code, although
-  // it is never executed there.
   if (ASHLAR_IN_COMPILER)  // For a constant program include <ashlar/step/program_builder.hpp>.
     return include_step_program_builder_hpp(net, chosen, m, 0);
-  else
-    return step_detail::build_at_run_time(any_length(net), with_capacity<dynamic_size>(chosen), m);
+  return step_detail::build_at_run_time(any_length(net), with_capacity<dynamic_size>(chosen), m);
 #else
   return include_step_program_builder_hpp(net, chosen, m, 0);
 #endif

@@ -61,7 +61,7 @@ struct ticket_list {
   }
 };
 
-/// Returns whether a ticket of program a and a ticket of program b stand for the same transfer.
+/// Returns whether ticket s of program a and ticket t of program b stand for the same transfer.
 constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
                              ticket_list::ticket const& t) {
   if (s.move < 0 || t.move < 0) {

@@ -11,10 +11,11 @@
 //   for a skip whose ends are on  the input x of the skip, and back its gradient
 //   different stages
 //
-// begin_send and begin_receive add the begin of a crossing and return the index of the crossing;
-// end_crossing adds its end. If `forward`, an activation goes to a later stage. Otherwise a
-// gradient goes back. `b` is the micro-batch. `number` and `plan` are as in program_crossing.
-// cut_skips.hpp finds the skips.
+// begin_send and begin_receive add the action with which a send or a receive (a crossing) begins,
+// and return its index in program::crossings; end_crossing adds the action with which it ends. If
+// `forward`, an activation goes to a later stage. Otherwise a gradient goes back. `b` is the
+// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan`
+// the index of its plan (program_crossing in program.hpp). cut_skips.hpp finds the skips.
 
 #include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/program_builder.hpp>
@@ -119,7 +120,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   static constexpr moved what(bool forward) {
     return forward ? moved::activation : moved::gradient;
   }
-  /// Returns the extents of an element's output, or of the gradient of its input.
+  /// Returns the extents of the tensor that element i sends to another part: its output y if
+  /// `forward`, otherwise the gradient of its input x.
   shape const& extents_at(int i, bool forward) const {
     return forward ? y_extents(net_, i) : x_extents(net_, i);
   }

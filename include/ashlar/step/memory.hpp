@@ -241,7 +241,8 @@ struct phase_memory {
   constexpr void move(phase when, moved what, int index, shape const& extents,
                       placement const& from, placement const& to) {
     if (what != moved::parameter || from == to) return;
-    // If a parameter is updated elsewhere, its stored value is a copy in the activations' type.
+    // If a parameter is updated at another placement than that at which it is stored, the stored
+    // value is a copy in the type of the activations (element_size.hpp), and this copy is gathered.
     bool const is_copy = repeats(when) && choice.parameters.items[index].is_updated_apart();
     std::int64_t const source = max_local_elements(extents, mesh, from) *
                                 (is_copy ? element_size : accumulation_size);
@@ -251,8 +252,9 @@ struct phase_memory {
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
   }
-  /// Returns whether a move in phase `when` makes the gradient of a tied parameter's later use,
-  /// which is added to that of the first use and then released.
+  /// Returns whether a redistribution in phase `when` makes the gradient of a tied parameter's
+  /// later use. This gradient is added to that of the first use at once and then released, so it
+  /// does not stay in memory.
   constexpr bool is_added_at_once(phase when, int index) const {
     auto const& p = spec.parameters.items[index];
     return when == phase::synchronize && p.tie == tie_role::later && !p.is_apart;

@@ -143,23 +143,24 @@ class memory_fold {
     return m.peak;
   }
 
-  /// Returns the argument `outside` of `next` for the end of a residual: the bytes that the
-  /// enclosing residuals kept before this residual began.
+  /// Returns what `next` takes as `outside` for the end of a residual: the bytes that the residuals
+  /// around it kept in memory before it began.
   ///
   /// - before: m.residuals before the begin of the residual was added
   /// - behind: m.residuals afterwards
   ///
-  /// If the begin adds no forward bytes, `forward` of the result is -1. This value makes `next`
-  /// leave the forward bytes unchanged.
+  /// If the begin adds no bytes of the forward pass, `forward` of the result is -1, and `next` then
+  /// leaves these bytes as they are.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;
     return before;
   }
 
-  /// Returns the bytes of the gradient that the end of a residual keeps for the residual's begin.
-  /// Element i must be this end. If `shared`, an outer residual that ends at i + 1 already counts
-  /// the same gradient, and the result is 0. At the end of a skip there is nothing to share.
+  /// Returns the bytes of the gradient that the end of a residual, element i, keeps in memory until
+  /// the backward pass reaches the residual's begin. If `shared`, an outer residual that ends at i
+  /// + 1 keeps the same gradient and counts it, so the result is 0. The end of a skip makes a
+  /// gradient of its own, which is never shared.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     if (ends_in_concatenation(net_, i)) return end.skipped;
     bool const last = i + 1 == net_.size() && !net_.stages_after;
@@ -174,9 +175,8 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// The bytes of the input x of an element of the layer chain. `own` is the part of `bytes` that
-  /// is not yet counted in the forward pass. `again` is the part that is not yet counted in the
-  /// recomputation.
+  /// The bytes of an element's input x. `own` is the part of `bytes` that no other tensor has
+  /// counted in the forward pass, and `again` the part that none has counted in the recomputation.
   struct input {
     std::int64_t bytes, own, again;
   };

@@ -75,9 +75,10 @@ constexpr program compacted(program const& from) {
   return made;
 }
 
-/// Returns the result of a pass that changed the program `before` into `changed`. The actions of
-/// `changed` contain no releases. `limit` is the most memory that a rank may use, in bytes; 0 means
-/// no limit.
+/// Ends a pass that has changed the program `before` into `changed`, whose actions contain no
+/// releases: compacts `changed` and inserts the releases. `limit` is the most memory that a rank
+/// may use, in bytes; 0 means no limit. If the new program would use more, the result has `before`
+/// and the reason.
 constexpr pass_result finish_pass(program const& before, program changed, std::int64_t limit) {
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The seconds of a program if nothing overlaps. This is the objective of the search (problem.hpp),
-// computed from the actions.
+// The seconds of a program if no transfer runs beside a computation or another transfer. The search
+// minimizes this number (problem.hpp); here it is computed from the actions of the program.
 //
 //   work            computations, on the busiest rank
 //   communication   redistributions and exchanges of halos

@@ -69,8 +69,8 @@ class stage_builder {
 
  private:
   static constexpr int none = -1;  // the value of lowered_line::skip for no skip
-  /// The receive of a tied parameter or of its gradient: `index` is its index in
-  /// program::crossings, and `at` is the placement at which the tensor arrives.
+  /// The receive of a tied parameter (problem.hpp) or of its gradient: `index` is the index of the
+  /// receive in program::crossings, and `at` is the placement at which the tensor arrives.
   struct tied {
     tie of;
     placement at;
@@ -135,7 +135,7 @@ class stage_builder {
     int after = 0;           ///< the number of this part's pass that has made the sent tensors
     std::vector<int> begun;  ///< indices into program::crossings
   };
-  /// Ends all of these sends.
+  /// Adds the actions that end all sends in `sends`, and empties the list.
   void end(sends_under_way& sends) {
     for (int const index : sends.begun) to_.end_crossing(index);
     sends.begun.clear();
@@ -256,17 +256,20 @@ class stage_builder {
 
   cut_skip const& skip_of(int k) const { return skips_[static_cast<std::size_t>(k)]; }
 
-  /// Returns the index, in program::crossing_plans, of the plan for the cut behind stage `stage`.
+  /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from stage
+  /// `stage` to the next stage, or for its gradient, which goes back, if not `forward`.
   int plan_of(int stage, bool forward) {
     int const below = part_.last_of(stage) - 1;
     return plan_of({below, below + 1, stage, stage + 1}, boundary_extents(net_, below), forward);
   }
-  /// Returns the index of the plan for a skip.
+  /// Returns the index, in program::crossing_plans, of the plan for the input of a skip, or for its
+  /// gradient if not `forward`.
   int plan_of(cut_skip const& skip, bool forward) {
     return plan_of(skip, net_.spec(skip.begin).x, forward);
   }
-  /// Returns the index of the plan for the tensor that goes from element `ends.begin` to element
-  /// `ends.end` (forward), or for its gradient, which goes back.
+  /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from
+  /// element `ends.begin` to element `ends.end`, or for its gradient, which goes back, if not
+  /// `forward`.
   int plan_of(cut_skip const& ends, shape const& extents, bool forward) {
     auto const [it, is_new] = plan_at_.try_emplace({ends.begin, ends.end, forward}, 0);
     if (!is_new) return it->second;

@@ -110,7 +110,7 @@ inline std::uint64_t content_hash(void const* data, std::size_t bytes, std::uint
   return h.value();
 }
 
-/// Returns the hash of an array.
+/// Returns the hash of the bytes of an array. `seed` means the same as above.
 template <class T>
 std::uint64_t content_hash(std::span<T const> values, std::uint64_t seed = 0) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A vector of at most Capacity elements that are stored in place. This class is used for everything
-// that must be a value in a constant expression (placements, plans, rule tables). The class is a
-// structural type, so a plan can be a template argument. Overflow throws at run time and does not
-// compile in a constant expression. All Capacity elements are constructed at once, so T must be
+// A vector of at most Capacity elements that are stored in place. Everything that must be a value
+// in a constant expression (placements, plans, rule tables) is made of such vectors. inplace_vector
+// is a structural type, so a plan can be a template argument. Overflow throws at run time and does
+// not compile in a constant expression. All Capacity elements are constructed at once, so T must be
 // default constructible and cheap.
 
 #include <initializer_list>

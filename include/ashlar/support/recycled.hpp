@@ -37,7 +37,8 @@ class recycled {
     if (list >= lists || ended_) return ::operator delete(p);
     if (free_[list] == nullptr) at_end_.is_needed = true;
     free_[list] = ::new (p) free_block{free_[list]};
-    // The free_block at the start of the block stays readable, because the free list reads it.
+    // For AddressSanitizer, a freed block is poisoned, except for the free_block at its start,
+    // which links the blocks of the free list.
     ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));
   }
 

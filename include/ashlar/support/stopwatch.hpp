@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Measures elapsed time with the monotonic clock, where the system has one. This class replaces
-// std::chrono::steady_clock, because including <chrono> takes a tenth of a small program's compile
-// time.
+// Measures elapsed time with the monotonic clock, where the system has one. The library uses it in
+// place of std::chrono::steady_clock, because including <chrono> takes a tenth of a small program's
+// compile time.
 
 #include <ctime>
 

@@ -91,8 +91,8 @@ struct parameter_seconds {
   }
 };
 
-/// Makes the options of elements of a problem under a plan. All constructor arguments must outlive
-/// this object.
+/// Makes the options of single elements of a net: ways to synchronize their parameters, while all
+/// other placements stay as in the plan. All constructor arguments must outlive this object.
 template <int N, search::move_prices Prices>
 class element_options {
  public:
@@ -148,7 +148,9 @@ class element_options {
     return made;
   }
 
-  /// Returns the options of element i. of(index) returns the strategies of its parameter `index`.
+  /// Combines the strategies of the parameters of element i in every way and returns the
+  /// combinations that no other one dominates. of(k) returns the strategies that are permitted for
+  /// parameter k.
   template <class Of>
   constexpr std::vector<element_option> combined(int i, Of const& of) const {
     std::vector<element_option> list(1);

@@ -108,8 +108,9 @@ class serial_optimum {
     return best;
   }
 
-  /// The strategies to be considered, for each parameter of the first element of each list of
-  /// options, and for each tie.
+  /// The strategies among which to choose. Elements with the same options share a list, so the
+  /// strategies are those of the parameters of the first element of each list, and of each tie
+  /// (problem.hpp).
   struct considered {
     std::vector<std::vector<option_list>> parameters;
     std::vector<tied_options> ties;
@@ -150,7 +151,8 @@ class serial_optimum {
     return all;
   }
 
-  /// Returns the options of all elements if tie number k has strategy ties[k].
+  /// Makes the lists of options of all elements (element_options.hpp) for the case that the
+  /// parameter of tie number k has strategy number ties[k] in both of its uses.
   constexpr option_lists lists_with(considered const& all, std::vector<int> const& ties) const {
     option_lists made;
     made.list_of = list_of_;
@@ -169,7 +171,8 @@ class serial_optimum {
     return made;
   }
 
-  /// Returns the optimum if `all` has one strategy for each parameter.
+  /// Returns the plan in which each parameter has the only strategy that `all` has for it. Expects
+  /// exactly one for each parameter.
   constexpr basic_optimum<N> of_fewest_seconds(considered const& all) const {
     auto const lists = lists_with(all, std::vector<int>(all.ties.size(), 0));
     return made_of(lists, limited_search<N>(net_, chosen_, lists, 1).fastest());
@@ -239,7 +242,8 @@ class serial_optimum {
     return made;
   }
 
-  /// Deals out those of the picked strategies that have owners.
+  /// Gives the parameters whose picked strategy has an owner their owners, so that the busiest rank
+  /// owns few elements (deal_owners.hpp).
   constexpr void deal_out(std::vector<search::parameter_choice>& picked) const {
     std::vector<ownable> list;
     std::size_t next = 0;

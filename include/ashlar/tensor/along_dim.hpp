@@ -12,9 +12,10 @@
 //   cumulative_sum<d>(x)         element k of each line along d becomes the sum of the line's
 //                                elements 0 to k
 //
-// A split of dim d is refused: an index in a shard is not an index in the tensor, and a rank lacks
-// the sums of the ranks before it. Only cumulative_sum, which is linear, accepts a partial sum. The
-// signature tables are in signature/along_dim.hpp.
+// A split of dim d is refused: argmax and argmin would find an index in the shard, which is not the
+// index in the tensor, and for a cumulative sum a rank lacks the sums of the ranks before it. Only
+// cumulative_sum, which is linear, accepts a partial sum. The signature tables are in
+// signature/along_dim.hpp.
 
 #include <limits>
 

@@ -58,14 +58,15 @@ class any_tensor {
   bool empty() const { return data_ == nullptr; }
 
   /// Makes a tensor of which this rank holds the box `b` and not the box that follows from the
-  /// placement, because `b` includes a halo (halo.hpp). The elements are not initialized.
+  /// placement, because `b` includes a halo: elements of other ranks that a convolution reads
+  /// (halo.hpp). The elements are not initialized.
   static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                              box const& b, element_type type) {
     return {m, extents, p, b, type};
   }
 
-  /// Makes a tensor whose shard is the given array. `b` says which elements the array holds. Used
-  /// for routed tensors (routed.hpp).
+  /// Makes a tensor whose shard is the given array. `b` says which elements the array holds. Routed
+  /// tensors, which store only rows to which tokens are routed, are made in this way (routed.hpp).
   static any_tensor with_shard(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                                box const& b, element_type type, std::shared_ptr<void> shard) {
     any_tensor made;

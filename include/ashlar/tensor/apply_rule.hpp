@@ -62,8 +62,8 @@ auto apply(X const& x, Y const& y, F const& f) {
     write_repeated(dims, x, y, f, z);
     return z;
   };
-  // `value` is the placement by the extents. For typed operands, the types alone give the same
-  // placement, as a type.
+  // `value` is the placement of the result, found from the extents at run time. For typed operands,
+  // the compiler finds the same placement from their types.
   if constexpr (all_static<X, Y>) return write(result_of<Rule>(x, y));
   else return write(value);
 }

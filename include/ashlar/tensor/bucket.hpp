@@ -91,6 +91,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   x.kind = first.kind;
   x.axes = first.axes;
   x.op = first.op;
+  x.sums = first.sums;
   x.members = first.members;
   x.index = first.index;
   box const whole = flat_box({0, total}), own = flat_box(cuts[me]);
@@ -134,8 +135,8 @@ struct bucket {
   }
 
   std::size_t steps() const { return plans.front()->transfers.size(); }
-  /// Returns the fused transfer of a step. If the bucket has only one plan or the step does not
-  /// communicate, returns the first plan's own transfer.
+  /// Returns what a step transfers. If the bucket has several plans and the step communicates, this
+  /// is the fused transfer of all of them; otherwise it is that of the first plan.
   transfer const& what(std::size_t step) const {
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]

@@ -199,14 +199,19 @@ auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank]
   return uniform<T, Rank>(m, detail::shape_of(extents), p, o);
 }
 
+/// Values in contiguous memory: a std::vector, an array or a std::span.
+template <class Values>
+concept values_in_memory = requires(Values const& values) { std::span(values); };
+
 /// Makes a tensor from its full, row-major values, which every rank passes in. Each rank copies its
 /// own part. Throws ashlar::error if the number of values does not match the extents. In the
 /// checked mode of the mesh, the ranks compare hashes of their values by an all-reduce, and all
 /// ranks throw if the values differ.
-template <int Rank, class T, placement_argument Placement, class Processor>
+template <int Rank, values_in_memory Values, placement_argument Placement, class Processor>
 auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
-               std::span<T> values) {
-  using value = std::remove_const_t<T>;
+               Values const& all) {
+  std::span const values(all);
+  using value = std::remove_cv_t<typename decltype(values)::value_type>;
   tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
   if (static_cast<std::int64_t>(values.size()) != extents.elements())
     throw error("from_full", std::to_string(values.size()) + " values do not fill shape " +

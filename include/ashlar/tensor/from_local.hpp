@@ -13,10 +13,11 @@ namespace ashlar {
 /// `extents` are those of the whole tensor. Ranks that hold the same part must pass the same
 /// values. If the placement is partial, a rank passes its addends. Communicates nothing. Throws
 /// ashlar::error if the number of values is not that of the rank's shard.
-template <int Rank, class T, placement_argument Placement, class Processor>
+template <int Rank, values_in_memory Values, placement_argument Placement, class Processor>
 auto from_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
-                std::span<T> values) {
-  using value = std::remove_const_t<T>;
+                Values const& own) {
+  std::span const values(own);
+  using value = std::remove_cv_t<typename decltype(values)::value_type>;
   tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
   if (static_cast<std::int64_t>(values.size()) != made.local_elements())
     throw error("from_local", std::to_string(values.size()) + " values do not fill rank " +

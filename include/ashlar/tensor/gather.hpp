@@ -59,8 +59,8 @@ std::vector<T> to_full(any_tensor<Processor> const& x) {
   return detail::host_values<T>(m.processor(), whole.template data_as<T>(), whole.local_elements());
 }
 
-/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call this
-/// function, since it communicates like to_full.
+/// Writes the description of `x` and its values, with four digits, to `out` on rank 0, as in
+/// print(x, std::cout). All ranks must call this function, since it communicates like to_full.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);
@@ -69,11 +69,12 @@ void print(Tensor const& x, std::ostream& out) {
   std::size_t const columns = Tensor::rank == 0
                                   ? 1
                                   : static_cast<std::size_t>(x.extents()[Tensor::rank - 1]);
-  out.precision(4);
+  auto const digits = out.precision(4);
   for (std::size_t i = 0; i < values.size(); ++i) {
     out.width(10);
     out << values[i] << ((i + 1) % columns == 0 ? '\n' : ' ');
   }
+  out.precision(digits);
 }
 
 /// Writes the extents, placement and mesh of `x`, but no values. Communicates nothing.

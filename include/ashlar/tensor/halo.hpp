@@ -4,8 +4,8 @@
 #pragma once
 
 // Exchanges the halos of a tensor x for a layer such as a convolution, whose window slides along a
-// dim that mesh axes split. The halo of a rank is the part of x that its windows cover and that
-// other ranks own (layout/halo_layout.hpp).
+// dim that mesh axes split. The halo of a rank is the part of x that the windows of this rank's
+// output cover and that other ranks own (layout/halo_layout.hpp).
 //
 //   with_halo(x, halo)        x with its halo: all elements that the windows of this rank cover
 //   sum_of_halos(dx, halo)    the gradient of x, where dx is the gradient of x with its halo
@@ -34,8 +34,8 @@ void run_halo(basic_mesh<Processor> const& m, transfer const& what, element_type
   m.run(what, type, source, target);
 }
 
-/// Returns x with its halo. Communicates one transfer along the axes that split the dim, in which
-/// each rank receives the elements that it reads but does not own.
+/// Returns x with its halo (see above). Communicates one transfer along the axes that split the dim
+/// of the windows, in which each rank receives the elements that it reads but does not own.
 template <class Processor>
 any_tensor<Processor> with_halo(any_tensor<Processor> const& x, halo_transfers const& halo) {
   auto const& m = x.mesh();

@@ -81,11 +81,26 @@ constexpr char const* sentence_of(Placements const&... operands) {
   else return Rule::sentence_for(operands...);
 }
 
+/// Returns the error for operands on two meshes, or on two parts of one mesh.
+inline error different_meshes(char const* name, mesh_part const& a, mesh_part const& b) {
+  if (a == b)
+    return error(name, "the operands are on different meshes with the same ranks. Make them on one "
+                       "mesh object.");
+  return error(name, "the operands are on different meshes, " + to_string(a) + " and " +
+                         to_string(b) +
+                         ". Move one of them, as in redistribute(x, y.mesh(), placement), or make "
+                         "them on one mesh object.");
+}
+
+template <class Mesh, class Other>
+void require_same_mesh(char const* name, Mesh const& a, Other const& b) {
+  if (!(a == b)) throw different_meshes(name, a.as_part(), b.as_part());
+}
+
 /// Throws ashlar::error if the operands are on different meshes.
 template <class First, class... Rest>
-void same_mesh(char const* name, First const& first, Rest const&... rest) {
-  if (!((first.mesh() == rest.mesh()) && ...))
-    throw error(name, "the operands are on different meshes. Make them on one mesh object.");
+void same_mesh([[maybe_unused]] char const* name, First const& first, Rest const&... rest) {
+  (require_same_mesh(name, first.mesh(), rest.mesh()), ...);
 }
 
 /// Returns the placement of the result by `table`, as a value. Throws ashlar::error with the

@@ -20,8 +20,9 @@ template <int Rank>
 struct mean_rule {
   static constexpr char const* name = "mean";
   static constexpr char const* sentence = ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)");
-  // This table decides only which placements are accepted. They are the same for all dims, so dim 0
-  // stands for every dim. The placement of the result is that of sum_over.
+  // This table only tells which placements of x are accepted. These are the same whichever dims the
+  // mean is over, so the table of dim 0 serves for all. The placement of the result comes from
+  // sum_over.
   static constexpr signature_table table() { return reduce_signatures(Rank, 0, reduction::sum); }
 };
 

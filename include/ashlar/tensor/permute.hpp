@@ -31,8 +31,7 @@ inline constexpr bool is_permutation_of_dims = static_cast<int>(sizeof...(Order)
 template <int... Order>
 struct permute_rule {
   static constexpr char const* name = "permute";
-  // Every placement matches a row of this table, so the message never appears.
-  static constexpr char const* sentence = "no rule for this placement.";
+  static constexpr char const* sentence = transpose_rule::sentence;
   static constexpr signature_table table() { return transpose_signatures({Order...}); }
 };
 

@@ -32,11 +32,13 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan's steps on a routed tensor and returns the moved tensor.
+/// Runs the plan's steps on a routed tensor (layout/routing.hpp), which stores only the rows to
+/// which tokens are routed, and returns the moved tensor.
 template <class Processor>
 any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_plan const& plan) {
   auto const m = x.mesh();
-  // The sizes of shards depend on the routes, so memory may be exhausted on one rank alone.
+  // The sizes of shards depend on the routes, so memory may be exhausted on one rank alone. The
+  // other ranks must then not wait for it, so an exception abandons the mesh.
   abandon_on_exception const guard(m.operations());
   routed_steps<Processor> steps(x, plan);
   for (std::size_t k = 0; k < static_cast<std::size_t>(plan.steps.size()); ++k) {
@@ -130,7 +132,8 @@ struct to_placement_on {
 /// The right operand of `x | to<S<0>, B>`, the pipe form of redistribute.
 template <class... Tags>
 struct to_placement {
-  /// Returns the right operand for a move to another part of the mesh.
+  /// Returns the right operand of `x | to<S<0>, B>.on(other)`, which moves x to another part of the
+  /// mesh (cross_mesh.hpp).
   template <class Processor>
   to_placement_on<Processor, Tags...> on(basic_mesh<Processor> const& other) const {
     return {other};

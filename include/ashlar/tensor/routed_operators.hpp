@@ -4,9 +4,12 @@
 #pragma once
 
 // Routed tensors r [token, expert, feature] and their operators, for use without nets and training.
-// A routed tensor stores for each token only the rows of its experts (layout/routing.hpp).
+// In a mixture of experts, each token goes to a few experts, its routes. A routed tensor has a row
+// of features for each token and each expert to which the token goes, and no others
+// (layout/routing.hpp).
 //
-//   dispatch(x, routes)   makes r from x [token, feature]: a row of x for each expert of a token
+//   dispatch(x, routes)   makes r from x [token, feature]: a copy of a token's row for each expert
+//                         to which the token goes
 //   r | to<S<1>, B>       moves the rows to another placement (redistribute.hpp)
 //   matmul(r, w)          each row times the matrix of its expert, w [expert, in, out]
 //   map(r, f)             f of each element
@@ -27,7 +30,7 @@
 
 namespace ashlar {
 
-/// A routed tensor [token, expert, feature]. Copies share the shard.
+/// A routed tensor [token, expert, feature] (see above). Copies of this object share one shard.
 template <class T, class Placement = dynamic>
 class routed {
  public:
@@ -85,9 +88,11 @@ auto new_routed_of(mesh const& m, shape const& extents, Placement const& p,
 
 }  // namespace detail
 
-/// Returns a routed tensor that has a row of x [token, feature] for each expert of each token.
-/// Communicates nothing. Throws ashlar::error if the routes have another number of tokens than x,
-/// or if a route leads to an expert that does not exist.
+/// Returns a routed tensor (layout/routing.hpp) made from x [token, feature]. It has a copy of a
+/// token's row of x for each expert to which the token goes. A route of -1, which says that the
+/// token was dropped, makes no row. Communicates nothing. Throws ashlar::error if the routes are
+/// for another number of tokens than x has, if a route leads to an expert that does not exist, or
+/// if the experts of a token are out of order or repeated (check_routes).
 template <class T, class Placement>
   requires locally_applicable<detail::dispatch_rule, tensor<T, 2, Placement>>
 auto dispatch(tensor<T, 2, Placement> const& x, std::shared_ptr<routing const> const& routes) {
@@ -108,8 +113,8 @@ ill_formed dispatch(tensor<T, 2, Placement> const&, std::shared_ptr<routing cons
   return {};
 }
 
-/// Returns the rows at another placement. Communicates the collectives of the cheapest plan, which
-/// plan_redistribution returns. The number of bytes depends on the routes.
+/// Returns r at another placement. Communicates the collectives of the cheapest plan, which
+/// plan_redistribution returns. How many bytes they send depends on the routes.
 template <class T, class Placement, placement_argument Target>
 auto redistribute(routed<T, Placement> const& r, Target const& target) {
   auto moved = redistribute(r.as_tensor(), target);

@@ -10,8 +10,8 @@
 //
 // The rows that go to one rank are not adjacent in the shard, so they are packed before a transfer
 // and unpacked after it. A running plan (running_plan.hpp) and a redistribution that blocks
-// (redistribute.hpp) use this class in the same way. For each step k from tensor x to tensor
-// `next`, they do:
+// (redistribute.hpp) use the class routed_steps in the same way. For each step k from tensor x to
+// tensor `next`, they do:
 //
 //   next = steps.like(k, x)
 //   if step k communicates   the transfer steps.what(k) from steps.pack(k, x) to
@@ -42,9 +42,10 @@ class routed_steps {
     auto const& routes = *rows_of_shard<Processor>(x.shard()).routes;
     auto const& m = x.mesh();
     for (auto const& s : to_run.steps)
-      moved_.push_back(communicates(s.kind) ? make_routed_transfer(s, x.extents(), routes,
-                                                                   m.topology(), m.coordinate())
-                                            : routed_transfer{});
+      moved_.push_back(communicates(s.kind)
+                           ? make_routed_transfer(s, x.extents(), routes, m.topology(),
+                                                  m.coordinate(), m.sum_order())
+                           : routed_transfer{});
   }
 
   /// Returns the transfer of step k. Requires that step k communicates.

@@ -76,7 +76,7 @@ void check_ids(char const* name, Table const& table, Ids const& ids) {
   }
 }
 
-/// Returns the number of elements of this rank's part of a row of the table.
+/// Returns how many elements of a row of the table this rank has.
 template <distributed Table>
 std::int64_t local_columns(Table const& table) {
   std::int64_t n = 1;

@@ -110,7 +110,8 @@ class running_plan final : public pending_operation {
     while (!done_) {
       if (under_way_ != nullptr) {
         if (!ended(*under_way_)) {
-          // A device runs its queue in order, so the next step is queued without waiting.
+          // If the transfer is queued on a device, the next step is queued right behind it, without
+          // waiting: a device runs its queue in order. In all other cases the next step waits.
           if (!under_way_->is_queued() || at_ + 1 == bucket_->steps()) return false;
           queued_.push_back({std::move(under_way_), std::move(x_)});
         }
@@ -135,7 +136,8 @@ class running_plan final : public pending_operation {
   bool communicates(std::size_t step) const {
     return ashlar::communicates(bucket_->what(step).kind);
   }
-  /// Returns the transfer of a step that communicates.
+  /// Returns what a step that communicates transfers: the packed rows of a routed tensor, or the
+  /// tensors of the bucket.
   transfer const& what(std::size_t step) const {
     return rows_ ? rows_->what(step) : bucket_->what(step);
   }

@@ -53,11 +53,11 @@
       " (y | to<...>)."
 #define ASHLAR_SAYS_MULTIPLY                                                                       \
   "multiply: on one mesh axis the operands have different placements or are both partial. Bring "  \
-  "them to one placement first; partial times broadcast is allowed."
+  "them to one placement, or make one of two partial operands broadcast, as in x * (y | to<...>)."
 #define ASHLAR_SAYS_DIVIDE                                                                         \
   "divide: on one mesh axis the operands have different placements, or the divisor is partial. "   \
-  "Bring them to one placement first, as in x / (y | to<...>); partial divided by broadcast is "   \
-  "allowed."
+  "Reduce a partial divisor and bring both to one placement, as in x / (y | to<...>); a "          \
+  "partial x may be divided by a broadcast y."
 #define ASHLAR_SAYS_IN_PLACE(name, op)                                                             \
   name                                                                                             \
       ": on one mesh axis the result would not lie as x does, and x stays where it is. Bring the " \
@@ -68,8 +68,7 @@
       "rank. Reduce it first, as in " fix "."
 #define ASHLAR_SAYS_DOT                                                                            \
   "dot: on one mesh axis the operands have different placements or are both partial. Bring them "  \
-  "to "                                                                                            \
-  "one placement first, as in dot(x, y | to<...>); partial times broadcast is allowed."
+  "to one placement, or make one of two partial operands broadcast, as in dot(x, y | to<...>)."
 #define ASHLAR_SAYS_NORM                                                                           \
   "norm: the norm of a partial tensor is not the sum of the norms of its addends. Reduce it "      \
   "first, "                                                                                        \

@@ -53,7 +53,7 @@ X slice(X const& x, std::int64_t begin, std::int64_t size) {
   detail::check_slice(x, Dim, begin, size);
   shape extents = x.extents();
   extents[Dim] = size;
-  // This rank's part of the result, in global indices of x.
+  // The box of x that becomes this rank's shard of the result.
   box part = x.mesh().local_box(extents, x.placement());
   part.dim[Dim].begin += begin;
   if constexpr (Dim == 0) {

@@ -31,10 +31,12 @@ namespace ashlar::train {
 /// with the same boxes (trainer::part) must pass the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct local_batch {
-  /// For each micro-batch: the values in the box of its input, row-major. If layers of the net read
-  /// a context, the values in the box of the context follow.
+  /// For each micro-batch: the inputs that this rank reads, those in the box trainer::part().input,
+  /// row-major. If layers of the net read a context (layer_spec::context, such as captions beside
+  /// images), the values in the box trainer::part().context follow.
   std::vector<Input> inputs;
-  /// For each micro-batch: the values in the box of its targets, row-major.
+  /// For each micro-batch: the targets that this rank reads, those in the box
+  /// trainer::part().target, row-major.
   std::vector<Target> targets;
   /// Says why this rank could not make its part; empty if it could. Otherwise the step throws an
   /// error with this sentence on every rank.
@@ -82,7 +84,7 @@ T const* put_box(T const* values, box const& b, shape const& extents, T* whole) 
   return values;
 }
 
-/// Arrays for a whole batch, into which a rank writes its part.
+/// Arrays with room for a whole batch, in which a rank fills in only the part that it reads.
 template <class Model>
 class whole_room {
   using input = typename Model::input_type;

@@ -112,6 +112,20 @@ class trainer {
     });
   }
 
+  /// Does not compile: the net takes inputs or targets of other types.
+  template <class Input, class Target>
+  step_report step(batch_data<Input, Target> const&) {
+    static_assert(
+        std::same_as<batch_data<Input, Target>,
+                     batch_data<typename Model::input_type, typename Model::target_type>>,
+        "trainer::step: the batch has other types of inputs or targets than the net. Give "
+        "batch_data<Model::input_type, Model::target_type>: token and category ids, and "
+        "targets that are classes, are std::int32_t; other inputs are of the net's type, "
+        "and targets that are numbers are of accumulation_t of it, as in "
+        "batch_data<float, float>.");
+    return {};
+  }
+
   /// Performs one step, like the overload for the whole batch and with the same results bit for
   /// bit. Each rank passes the part of the batch that part() describes. All ranks must call this
   /// overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's part
@@ -164,7 +178,8 @@ class trainer {
     renew();
   }
   Model const& model() const { return *model_; }
-  /// Returns the program of a step.
+  /// Returns the program of a step as this trainer runs it, after the passes that let communication
+  /// overlap (train::overlap).
   step::program const& program() const { return *program_; }
   /// Returns the times at which each action of the last step began and ended. The list is empty
   /// unless record_times is set.

@@ -3,7 +3,7 @@
 
 // Tests training steps that are CUDA graphs, on fake GPU ranks (fake_cuda.hpp). Results must be
 // bitwise the same as without graphs. A step must take only a few host calls. A net with dropout
-// must be refused.
+// must be refused. Strategies of synchronization must give the same bits.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -151,6 +151,31 @@ TEST_CASE("parameters that are updated apart from their storage: the same bits, 
     if (!has(said,
              "a CUDA graph reads parameters at fixed addresses, but 0.table is updated apart"))
       throw std::logic_error(said);
+  });
+  fake::pause_up_to(0);
+}
+
+TEST_CASE("every strategy that sums by rank gives the same bits") {
+  ashlar::topology const t{{"gpu", 3}};
+  fake::pause_up_to(20);
+  fake::all_ranks(3, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, t);
+    m.set_sum_order(ashlar::sum_order::by_rank);
+    auto const problem = any_length(
+        nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 2}));
+    auto const plain = ashlar::search::data_parallel(problem, t, slow_ranks);
+    auto const losses = [&](ashlar::search::plan const& plan) {
+      auto model = nn::place<value>(net_of(0), m, plan, 7);
+      train::trainer trainer(model, train::adam_w{.lr = 0.02});  // no clip: norms are rounded apart
+      std::vector<double> all;
+      for (int i = 0; i < 4; ++i)
+        all.push_back(trainer.step(batch(i, model.rows() * model.micro_batches())).loss);
+      return all;
+    };
+    auto const expected = losses(plain);
+    for (auto const name : ashlar::sync::names())
+      if (losses(ashlar::sync::named(name, problem, plain, slow_ranks)) != expected)
+        throw std::logic_error(std::string("other losses with ") + std::string(name));
   });
   fake::pause_up_to(0);
 }

@@ -10,16 +10,16 @@
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
-//   ring          always                not bfloat16                           never
+//   ring          always                sums around the ring, not bfloat16     never
 //   library       contiguous blocks     contiguous blocks of integers, or      never
 //                                       of float or double for a sum of two
 //                                       members; never bfloat16
 //
 // Results do not depend on the table, bit for bit. Every reduction has one defined order
-// (comm/transfer.hpp), which the pairwise exchange and the ring follow. A ring would round a
-// bfloat16 in every step, so no ring is used for bfloat16. The MPI library reduces in its own
-// order, so the library is used only if the order does not matter. For maxima of floats the order
-// can matter (NaN, sign of zero).
+// (comm/sum_order.hpp). The pairwise exchange follows every order, and the ring only its own. A
+// ring would round a bfloat16 in every step, so no ring is used for bfloat16. The MPI library
+// reduces in an order of its choice, so the library is used only if the order does not matter. For
+// maxima of floats the order can matter (NaN, sign of zero).
 //
 // All members of a group compute equal `exchange_facts`, so they choose the same algorithm. A mesh
 // uses the table in a file that the user names, or else the default table (algorithm_file.hpp).
@@ -106,6 +106,7 @@ struct exchange_facts {
   std::int64_t bytes = 0;
   spread where = spread::one_node;
   bool in_runs = false;  ///< whether MPI can access the blocks without copies (lies_in_runs)
+  sum_order sums = sum_order::around_ring;
 
   constexpr bool reduces() const { return kind != collective::all_gather; }
 };
@@ -149,7 +150,7 @@ constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_algorithms(x.kind)) return false;
   if (x.reduces() && x.type == element_type::bf16) return false;
-  if (a == algorithm::ring) return true;
+  if (a == algorithm::ring) return !x.reduces() || x.sums == sum_order::around_ring;
   return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
 }
 
@@ -190,7 +191,8 @@ inline algorithm choose(algorithm_table const& table, transfer const& x, element
   if (table.empty() || !has_algorithms(x.kind)) return algorithm::pairwise;
   box const& whole = x.reduces() ? x.from : x.to;
   exchange_facts const facts{
-      x.kind, type, x.op, x.members, whole.elements() * size_of(type), where, lies_in_runs(x)};
+      x.kind,          type,  x.op, x.members, whole.elements() * size_of(type), where,
+      lies_in_runs(x), x.sums};
   return choose(table, facts);
 }
 

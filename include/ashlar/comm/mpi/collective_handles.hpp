@@ -55,7 +55,7 @@ class collective_handles {
   /// Never frees the handles, because MPI may use them even after the mesh is destroyed.
   void keep_forever() { keeps_forever_ = true; }
 
-  /// Returns the number of meshes whose handles are not yet freed on this rank.
+  /// Returns how many meshes have handles on this rank that are not freed yet, for tests.
   static std::size_t meshes() { return all().size(); }
 
  private:

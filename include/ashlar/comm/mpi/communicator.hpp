@@ -266,7 +266,7 @@ class communicator final : public ashlar::communicator {
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;
-  unsigned first_slot_;  // number of this mesh's first slot in the window
+  unsigned first_slot_;  // number of this mesh's first slot in the shared window
 };
 
 }  // namespace ashlar::mpi

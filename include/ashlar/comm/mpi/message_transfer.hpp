@@ -100,6 +100,7 @@ class message_transfer {
     task.index = what_->index;
     task.reduces = true;
     task.op = what_->op;
+    task.sums = what_->sums;
     return task;
   }
 

@@ -12,7 +12,7 @@
 //   source and target                  round
 //   other blocks                       packed and unpacked chunk by chunk
 //   reductions                         the chunks from all members are reduced in one pass, in the
-//                                      order of comm/transfer.hpp: the chunks of my part, or of all
+//                                      order of comm/sum_order.hpp: the chunks of my part, or of all
 //                                      parts if members exchange whole arrays (arrays_cross)
 //
 // The pairwise exchange carries out the all-gather, the all-to-all, the permute and the pairwise
@@ -55,6 +55,7 @@ struct pairwise_task {
   int index = 0;
   bool reduces = false;
   reduction op = reduction::sum;
+  sum_order sums = sum_order::around_ring;
   std::int64_t first = 0;
   /// If a reduction exchanges whole arrays (arrays_cross), the parts of the array, one per member.
   /// Every rank then reduces all parts. Otherwise empty.
@@ -227,10 +228,10 @@ class pairwise_exchange {
     }
     auto const reduce_part = [&](int owner, interval const& part) {
       if (part.size == 0) return;
-      for (int i = 1; i <= p; ++i) {
-        int const j = (owner + i) % p;
+      for (int i = 0; i < p; ++i) {
+        int const j = addend_at(task_.sums, i, owner, p);
         auto const addend = j == task_.index ? own_chunk : arrival(round, j);
-        addends_[static_cast<std::size_t>(i - 1)] = (addend + (part.begin - piece.begin)).at;
+        addends_[static_cast<std::size_t>(i)] = (addend + (part.begin - piece.begin)).at;
       }
       reduce_runs(task_.op, part.size, addends_, target_ + mine.target_offset + part.begin);
     };

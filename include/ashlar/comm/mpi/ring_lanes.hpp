@@ -154,8 +154,8 @@ class ring_lanes {
   lane lanes_[lane_count];
 };
 
-/// Returns the number of elements of the shortest block. longest_of returns the number of elements
-/// of the longest block.
+/// shortest_of returns the number of elements of the shortest of several blocks, and longest_of
+/// that of the longest.
 template <class Blocks>
 std::int64_t shortest_of(Blocks const& blocks) {
   std::int64_t least = blocks[0].elements;

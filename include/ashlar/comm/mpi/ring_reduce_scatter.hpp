@@ -5,7 +5,7 @@
 
 // The ring reduce-scatter. Block j starts at member j + 1 and travels around the ring to member j.
 // Each member adds its own addend to the sum that arrives. Let s[i] be the addend of member i. Then
-// the sum is ((s[j+1] + s[j+2]) + …) + s[j]. This is the order that comm/transfer.hpp requires.
+// the sum is ((s[j+1] + s[j+2]) + …) + s[j]. This is sum_order::around_ring (comm/sum_order.hpp).
 //
 //   step t of member r   send block r - t, receive block r - t - 1 and add my addend to it
 //   t = p - 1            (p members) the received block is r; its sum is complete and goes to the

@@ -3,22 +3,24 @@
 
 #pragma once
 
-// Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part of it
-// contains, in this order:
+// Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part of the
+// window contains, in this order:
 //
 //   slots    one per group of ranks: the state of this rank's transfers (shared/handshake.hpp)
 //   stages   two per group of ranks: buffers for small shards
 //   region   the memory for tensors, which an arena manages
 //
-// If any rank of a node cannot have a window, no rank of that node has one. This happens if MPI
-// does not support windows, if /dev/shm has too little free memory, or if a test of the window
-// fails. If a user asks for more than is free, every rank throws. If the default size does not fit
-// (its fixed part needs about a MiB per rank), one rank prints a warning and all ranks use
-// messages.
+// Either all ranks of a node have a window or none has. None has one if the node has a single rank
+// of the mesh, if the user asks for less than a page, if MPI does not support such windows, if a
+// test of the new window fails, or if /dev/shm has too little free memory. The ranks of a node
+// without a window send each other messages. Too little memory in /dev/shm is reported: if the user
+// asked for a size, every rank of the mesh throws. If the size is the default, the first rank of
+// each such node prints a warning. Slots and stages alone need about one MiB per rank.
 //
-// When a rank destroys its mesh, the pages of its region are freed, because all other ranks have
-// finished reading them. Other ranks may still read its slots and stages. The slots and stages stay
-// until the window is freed (collective_handles.hpp).
+// When a rank destroys its mesh, it gives the pages of its region back to the system. This is safe,
+// since all other ranks have finished reading the region. After keep_pages() the region stays,
+// since messages from or to it may still be under way. Slots and stages, which other ranks may
+// still read, stay until the window is freed (collective_handles.hpp).
 
 #include <cmath>
 #include <cstddef>
@@ -83,8 +85,8 @@ class shared_window {
     if (!finalized && mine_ != nullptr && !keeps_pages_)
       shared::give_back_pages(region(), region_bytes());
   }
-  /// Keeps the contents of the region until the program ends, because messages may still be in
-  /// flight.
+  /// Makes the destructor leave the region as it is, for the case that messages from or to it may
+  /// still be under way.
   void keep_pages() { keeps_pages_ = true; }
 
   /// Returns this rank's memory for tensors, or null if nothing is shared.
@@ -153,7 +155,7 @@ class shared_window {
     MPI_Comm_size(node_, &members_);
   }
 
-  /// Returns the bytes of this rank's part of the window.
+  /// Returns how many bytes this rank's part of the window is to have.
   std::size_t bytes_to_allocate(shared::settings const& wanted) const {
     auto const region = static_cast<std::size_t>(
         wanted.bytes_per_rank == shared::settings::automatic ? shared::automatic_bytes(members_)

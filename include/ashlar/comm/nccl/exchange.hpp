@@ -4,7 +4,7 @@
 #pragma once
 
 // The parts of a transfer for which NCCL has no single call: sends and receives between the members
-// of a group, and sums in the order that comm/transfer.hpp defines. issue.hpp decides when to use
+// of a group, and sums in an order of comm/sum_order.hpp. issue.hpp decides when to use
 // these parts.
 //
 //   exchange      packs the blocks to send unless all are contiguous; sends and receives them as
@@ -146,7 +146,7 @@ class exchanger {
     calls_.group_end();
   }
 
-  /// Sums all members' addends of this rank's part, in the order that comm/transfer.hpp defines.
+  /// Sums all members' addends of this rank's part, in the order of the transfer.
   void sum_my_part() {
     int const p = x_.members;
     std::int64_t const n = mine().elements;
@@ -156,8 +156,7 @@ class exchanger {
     if (n == 0 && leaving == 0) return;
     find_departures();
     std::byte* const arrivals = n > 0 ? calls_.scratch((p - 1) * n) : nullptr;
-    // The addend of member (index + i) mod p is stored at position i - 1. The kernel sums in this
-    // order.
+    // The addend of member (index + i) mod p is stored at position i - 1.
     auto const place = [&](int j) { return arrivals + ((j - x_.index + p) % p - 1) * n * size_; };
     post(place);
     if (n == 0) return;
@@ -169,8 +168,10 @@ class exchanger {
       own_addend = scratch;
     }
     small_vector<std::byte const*, 64> addends;
-    for (int i = 1; i < p; ++i) addends.push_back(arrivals + (i - 1) * n * size_);
-    addends.push_back(own_addend);
+    for (int i = 0; i < p; ++i) {
+      int const j = x_.addend_at(i, x_.index);
+      addends.push_back(j == x_.index ? own_addend : place(j));
+    }
     calls_.combine(x_.op, addends, target(mine().target_offset), n);
   }
 

@@ -16,7 +16,8 @@
 //   broadcast           one broadcast                         one broadcast
 //   reduce              one reduce                            one reduce
 //
-// With ordered sums (ASHLAR_NCCL_SUMS), reductions are instead:
+// With ordered sums (ASHLAR_NCCL_SUMS), and for sums by rank (comm/sum_order.hpp), reductions are
+// instead:
 //
 //   reduce_scatter, reduce   exchange, then sum
 //   all_reduce               exchange of parts, then sum, then one all-gather or one exchange of
@@ -24,7 +25,7 @@
 //
 //   exchange   one NCCL group with at most one send to and one receive from each member; blocks
 //              that are not contiguous are packed into scratch memory before, and unpacked after
-//   sum        a kernel sums the received addends in the order of comm/transfer.hpp, so that the
+//   sum        a kernel sums the received addends in the order of the transfer, so that the
 //              result has the same bits as with every other transport. NCCL's own sums have an
 //              order that NCCL chooses, and round bfloat16 more than once.
 //
@@ -49,7 +50,8 @@ class issuer : private exchanger<Calls> {
  public:
   issuer(transfer const& what, element_type type, void const* from, void* to, sums how,
          Calls& calls)
-      : exchanger<Calls>(what, type, from, to, calls), how_(how) {}
+      : exchanger<Calls>(what, type, from, to, calls),
+        how_(what.sums == sum_order::by_rank ? sums::ordered : how) {}
 
   void issue() {
     if (x_.members == 1) {

@@ -9,7 +9,7 @@
 //   ASHLAR_NCCL_SUMS   unset, library   by NCCL where possible: fast, perhaps with the help of the
 //                                       network switch; reproducible on one machine, but not the
 //                                       same bits as other transports
-//                      ordered          in the order of comm/transfer.hpp: the same bits as on MPI;
+//                      ordered          in the order of the mesh (comm/sum_order.hpp): the same bits as on MPI;
 //                                       the same bytes are sent, and a kernel adds them
 
 #include <cstdlib>

@@ -8,8 +8,8 @@
 // `source_of(j)` returns member j's shard as an element_pointer.
 //
 //   take_all       copies or reduces all data that the transfer brings to this rank
-//   reduce_part    computes the part of a reduction that one member owns, in the order that
-//                  comm/transfer.hpp defines
+//   reduce_part    computes the part of a reduction that one member owns, in the order of the
+//                  transfer (comm/sum_order.hpp)
 
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/transfer.hpp>
@@ -22,7 +22,7 @@ void reduce_part(transfer const& x, int owner, SourceOf const& source_of,
   auto const& block = x.receives[static_cast<std::size_t>(owner)];
   if (block.elements == 0) return;
   small_vector<void const*, 64> addends;  // on the stack for up to 64 members
-  for (int i = 1; i <= x.members; ++i) addends.push_back(source_of((owner + i) % x.members).at);
+  for (int i = 0; i < x.members; ++i) addends.push_back(source_of(x.addend_at(i, owner)).at);
   target.kernels->reduce(x.op, block, addends, target.at);
 }
 

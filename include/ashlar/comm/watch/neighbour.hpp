@@ -5,7 +5,7 @@
 
 // Notices at once when the next rank of the same host is killed, by a signal or for want of memory.
 // Each rank observes one other, so that each rank is observed. Before a rank destroys its mesh, it
-// says so (left). Then its observer observes the rank after it. This class uses Linux's pidfd, and
+// says so (left). Then its observer observes the rank after it. The class uses Linux's pidfd, and
 // notices nothing on other systems.
 
 #include <vector>

@@ -10,7 +10,7 @@
 //   cumulative_sum      y[o, k, i] = x[o, 0, i] + .. + x[o, k, i], added in this order in
 //                       accumulation_t<T>, and each sum rounded to T once
 //
-// They compute in the order of ascending k, on the host. Integer sums wrap around.
+// Both loops visit k in ascending order. Integer sums wrap around.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,8 @@
 
 namespace ashlar::device::host {
 
-/// Expects extent > 0 unless there are no lines. Op is max or min.
+/// Writes to y [outer, inner] the index k of the extremum of each line. Op is max or min. A line
+/// must have an element: expects extent > 0, unless outer * inner is 0.
 template <reduction Op, class T, class Index>
 void index_of_extremum(T const* x, std::int64_t outer, std::int64_t extent, std::int64_t inner,
                        Index* y) {
@@ -38,7 +39,8 @@ void index_of_extremum(T const* x, std::int64_t outer, std::int64_t extent, std:
   }
 }
 
-/// y may be x. `sums` is a workspace of `inner` elements.
+/// Writes the cumulative sums of each line to y, which has the extents of x and may be x. `sums` is
+/// a workspace of `inner` elements.
 template <class T>
 void cumulative_sum(T const* x, std::int64_t outer, std::int64_t extent, std::int64_t inner,
                     accumulation_t<T>* sums, T* y) {

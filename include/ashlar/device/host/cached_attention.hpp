@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Forward pass of causal attention for the next tokens of sequences, on the host. The keys and
-// values of all tokens before are in a cache, so the work is that of the new tokens only:
+// Forward pass of causal attention for the next tokens of sequences, on the host. A cache holds the
+// keys and values of all earlier tokens, so that only the rows of the new tokens are computed:
 //
 //   qkv    [batch, sequence, groups, queries + 2, head_dim]   the new tokens
 //   cache  [batch, places, groups, 2, head_dim]               the key and the value of each token
 //   out    [batch, sequence, groups, queries, head_dim]
 //
-// The pass writes the keys and values of the new tokens behind the others. Keys are stored turned
-// by their positions, since a position never changes (rotary.hpp). grouped_attention.hpp describes
+// The pass writes the keys and values of the new tokens to the cache, after those of the earlier
+// tokens. If keys are turned by their positions (rotary.hpp), the cache holds turned keys. The
+// position of a token never changes, so a key is turned only once. grouped_attention.hpp describes
 // groups. Attention without groups has one query head per group and the same arrays.
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 
 namespace ashlar::device::host {
 
-/// The part of a cache of keys and values that a pass reads and writes.
+/// How many tokens a cache of keys and values holds before a pass, and how many fit into it.
 struct cached_tokens {
   std::int64_t before;  ///< how many tokens of each sequence the cache has
   std::int64_t places;  ///< how many tokens of each sequence it can have

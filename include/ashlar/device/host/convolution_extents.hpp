@@ -11,7 +11,7 @@
 //   weight  [outputs, channels, extent, extent]
 //   y       [batch, outputs, places(height), places(width)]
 //
-// If x has only some rows of the images, y has the rows that x.places_of_rows says.
+// If x has only some rows of the images, y has x.places_of_rows(window) rows.
 
 #include <cstdint>
 

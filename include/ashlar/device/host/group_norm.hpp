@@ -74,8 +74,8 @@ void group_norm_forward(T const* x, T const* gain, T const* bias, group_extents 
   }
 }
 
-/// Computes dx, and adds to the gradients of gain and bias. `mean` and `rstd` are those of the
-/// forward pass.
+/// Computes dx, and adds the gradients of gain and bias to dgain and dbias. `mean` and `rstd` are
+/// the results of the forward pass.
 template <class T>
 void group_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gain,
                          group_extents const& e, T* dx, T* dgain, T* dbias) {

@@ -40,11 +40,12 @@ struct grouped_extents {
   double rotary_base = 0;  ///< base of the rotary angles; 0: queries and keys are not turned
 
   constexpr bool rotary() const { return rotary_base > 0; }
-  /// The distance between two tokens in qkv.
+  /// Returns the distance between two tokens in qkv.
   constexpr std::int64_t token() const { return groups * (queries + 2) * head_dim; }
-  /// The distance between two tokens in out.
+  /// Returns the distance between two tokens in out.
   constexpr std::int64_t out_token() const { return groups * queries * head_dim; }
-  /// The number of elements of the rotary table and of the turned queries and keys of one group.
+  /// Returns the number of elements that the rotary table and the turned queries and keys of one
+  /// group have together, or 0 if nothing is turned.
   constexpr std::int64_t turned() const {
     return rotary() ? sequence * head_dim * (queries + 2) : 0;
   }
@@ -67,7 +68,7 @@ class group_rows {
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.rotary_base, table_, first);
   }
-  /// Takes another group, whose first query is at `qkv`.
+  /// Selects a group, whose first query is at `qkv`, and turns its queries and its key.
   void take(T const* qkv) {
     qkv_ = qkv;
     if (!e_.rotary()) return;
@@ -76,15 +77,16 @@ class group_rows {
         rotate(table_ + i * e_.head_dim, e_.head_dim, qkv + i * e_.token() + head * e_.head_dim,
                copy_ + (i * (e_.queries + 1) + head) * e_.head_dim);
   }
-  /// Returns the rows of query head `head`; head number e.queries is the key.
+  /// Returns the rows of query head number `head` of the group, or of its key if `head` is
+  /// e.queries. They are turned if e.rotary().
   head_rows<T const> turned(std::int64_t head) const {
     if (e_.rotary()) return {copy_ + head * e_.head_dim, (e_.queries + 1) * e_.head_dim};
     return {qkv_ + head * e_.head_dim, e_.token()};
   }
   head_rows<T const> key() const { return turned(e_.queries); }
   head_rows<T const> value() const { return {qkv_ + (e_.queries + 1) * e_.head_dim, e_.token()}; }
-  /// Turns the gradients of the queries and of the key back, in place. The group's first is at
-  /// dqkv.
+  /// Turns the gradients of the group's queries and key back, in place. `dqkv` points to the
+  /// gradient of the group's first query.
   void turn_back(T* dqkv) const {
     if (!e_.rotary()) return;
     for (std::int64_t i = 0; i < e_.sequence; ++i)

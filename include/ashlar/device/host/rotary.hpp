@@ -56,7 +56,8 @@ void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
   }
 }
 
-/// Turns a vector back: the inverse of rotate, and so its gradient. y may be x.
+/// Turns a vector back, by the opposite angles. This is the inverse of `rotate`, and it also
+/// computes the gradient of x from that of y. y may be x.
 template <class T>
 void rotate_back(T const* row, std::int64_t head_dim, T const* x, T* y) {
   std::int64_t const half = head_dim / 2;

@@ -47,7 +47,7 @@ struct winograd_extents {
   image_extents from;
   image_extents to;
   std::int64_t padding;        ///< the padding on the left of an image
-  std::int64_t padding_above;  ///< less than `padding` in a part of an image (device/window.hpp)
+  std::int64_t padding_above;  ///< the padding above the rank's first row (device/window.hpp)
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }

@@ -51,7 +51,8 @@ struct checkpoint_index {
 };
 
 inline constexpr int checkpoint_version = 1;
-/// The largest number of steps in an index. Counters of micro-batches then do not overflow.
+/// The largest number of steps that an index may state. A training that continues from there counts
+/// steps · micro-batches without overflow.
 inline constexpr std::int64_t most_steps = std::int64_t(1) << 40;
 
 /// Writes an index, which completes a checkpoint. Throws ashlar::error if it cannot be written.

@@ -168,8 +168,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Reads the schedule of a file with cuts, of version 3 or 4. Throws ashlar::error if the schedule
-/// has other numbers of stages or micro-batches, or cannot run.
+/// Reads the schedule of a file of version 3 or 4, which has an entry "cuts". Throws ashlar::error
+/// if the schedule has other numbers of stages or micro-batches, or cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
   if (j.contains("warm_ups") == j.contains("schedule"))
     throw error("schedule", "a file with \"cuts\" has either \"schedule\" or \"warm_ups\".");

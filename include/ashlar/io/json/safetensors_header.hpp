@@ -6,8 +6,8 @@
 // The header of a safetensors file (https://github.com/huggingface/safetensors). Such a file has
 // three parts:
 //
-//   8 bytes    the size of the second part, a little-endian number
-//   JSON       for each array its element type, extents and position in the third part
+//   8 bytes    the size of the JSON text, a little-endian number
+//   JSON       for each array its element type, extents and position in the data
 //   data       the arrays, row-major and little-endian, without gaps
 //
 // Files from unknown sources are read too, so every number is checked before memory is allocated.
@@ -50,8 +50,8 @@ struct safetensors_header {
   }
 };
 
-/// Returns the first two parts of a safetensors file. The entries must be in the order of their
-/// data and without gaps.
+/// Returns the begin of a safetensors file: the size of the JSON text, and the JSON text that
+/// describes the arrays. The entries must be in the order of their data and without gaps.
 inline std::string safetensors_text(safetensors_header const& header) {
   auto j = nlohmann::ordered_json::object();
   // j[name] would search the whole list for each name.
@@ -94,7 +94,8 @@ inline std::int64_t bytes_of(safetensors_entry const& e) {
   return bytes;
 }
 
-/// Reads the JSON part. `data_bytes` is the size of the third part.
+/// Reads the entries from the JSON of a file whose arrays have `data_bytes` bytes in all. Throws
+/// ashlar::error if an entry is not valid or if the arrays do not fill these bytes without gaps.
 inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_bytes) {
   if (!j.is_object()) throw error("header", "must be an object.");
   safetensors_header header;

@@ -3,10 +3,12 @@
 
 #pragma once
 
-// Draws the elements of a plan: layers, and the beginnings and ends of residuals. Each element is
-// one row, which shows the element's tensors divided into shards. A bar in the row shows the
-// element's seconds. The collectives before, inside and after an element are listed above and below
-// its row. Repeated blocks of elements appear once.
+// Draws the elements of a plan, from the first to the last: layers, and the beginnings and ends of
+// residuals. Each element is one row, which shows the element's tensors divided into shards. A bar
+// in the row shows the element's seconds. The collectives that bring the activation to the element
+// are listed above the row. Those inside the element, those of its parameters and those of the
+// gradient that comes back to it from the next element are listed below. Repeated blocks of
+// elements appear once.
 
 #include <string>
 
@@ -37,7 +39,8 @@ inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   return tag("div class='bar'", text);
 }
 
-/// Returns a tensor's box with its name, extents and placement.
+/// Returns the drawing of a tensor, divided into its shards, with the tensor's name, extents and
+/// placement.
 inline std::string box(std::string const& name, shape const& s, placement const& p,
                        topology const& t) {
   std::string const lies = to_string(p);

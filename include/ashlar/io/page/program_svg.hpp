@@ -24,7 +24,8 @@ namespace ashlar::io::page {
 /// narrow to see.
 inline constexpr std::size_t most_drawn_actions = 6000;
 
-/// Returns the classes (style.hpp) of the boxes of computations and transfers.
+/// Returns the CSS classes (style.hpp) of the box of a computation or a transfer: its colour and,
+/// if `second`, the darker border of every second one of the micro-batches that take turns.
 inline std::string box_kind(step::action_kind kind, bool second) {
   bool const forward = kind == step::action_kind::forward || kind == step::action_kind::recompute;
   return std::string(forward                                      ? "fw"
@@ -103,7 +104,8 @@ std::string program_section(step::basic_problem<N> const& net, step::basic_plan<
   auto one = net;
   one.interleaved = chosen.interleaved;
   one.micro_batches = std::min(net.micro_batches, chosen.interleaved);
-  // A program has about ten actions per element and micro-batch, and at least four.
+  // A program has at least four actions per element and micro-batch. If four are already too many
+  // to draw, the program is not built.
   bool const too_long = std::size_t(4 * one.size()) * std::size_t(one.micro_batches) >
                         most_drawn_actions;
   if (too_long && !net.overlap) return "";

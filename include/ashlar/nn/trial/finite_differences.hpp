@@ -14,8 +14,8 @@
 namespace ashlar::nn::detail {
 
 /// Computes the function to be differentiated from the results of a forward pass: the summed loss,
-/// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp).
-/// This class has the interface of a judge, but compares nothing.
+/// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp). An
+/// objective has the interface of a judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

@@ -5,15 +5,16 @@
 
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
-// Between the parts of a forward pass, this class redistributes the layer's statistics. Before the
-// forward pass, this class gives x its halo, and after the backward pass, it adds up the halos of
-// dx. A judge compares the results of the passes with the right values (judge.hpp):
+// Between the parts of a forward pass, simulated_layer redistributes the layer's statistics. Before
+// the forward pass it gives x its halo, the elements of other ranks that the layer's windows read,
+// and after the backward pass it adds up the halos of dx. A judge compares the results of the
+// passes with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
 //   void judge.total(sum)                                       gets the loss summed over the ranks
 //
-// After every pass of a rank, this class checks that the pass has not written to an input or
+// After every pass of a rank, simulated_layer checks that the pass has not written to an input or
 // outside of a shard, and that each result has the placement that the signature row states.
 
 #include <array>
@@ -120,7 +121,7 @@ class simulated_layer {
     if (node::has_halves()) gradients(step::action_kind::input_gradient, "input_gradient", judge);
   }
 
-  /// Returns the name of the gradient of parameter k for the judge.
+  /// Returns the name by which the judge knows the gradient of parameter k.
   static std::string gradient_name(step::layer_spec const& spec, int k) {
     return std::string("the gradient of ") + spec.parameters[k].name.text;
   }
@@ -131,8 +132,8 @@ class simulated_layer {
   }
 
  private:
-  // These functions return the indices of slots. Slot 0 holds x, and the next slots hold the
-  // parameters. After the parameters come the slots of these functions.
+  // Slot 0 holds x, and the next slots hold the parameters. The slots after these have the indices
+  // that the next functions return.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }

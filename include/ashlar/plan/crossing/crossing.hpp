@@ -42,7 +42,8 @@ struct crossing {
   friend constexpr bool operator==(crossing const&, crossing const&) = default;
 };
 
-/// A message of a crossing (transfers.hpp): elements begin .. begin + size of a unit task.
+/// A message of a crossing (transfers.hpp): the elements begin .. begin + size - 1 of a unit task,
+/// in row-major order of its region.
 struct crossing_transfer {
   int from = 0, to = 0;  ///< ranks of the whole mesh
   int task = 0;

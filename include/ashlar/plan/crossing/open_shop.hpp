@@ -105,7 +105,8 @@ class open_shop {
     std::int64_t size;
   };
 
-  /// The order of the entries of a row. Large entries come first, since they make long rounds.
+  /// Sorts the entries of a row of the matrix. Large entries come first: they are tried first for a
+  /// round, and a round of large entries carries much at the price of one latency.
   static constexpr bool comes_before(entry const& a, entry const& b) {
     return a.size != b.size ? a.size > b.size : a.column < b.column;
   }
@@ -143,7 +144,7 @@ class open_shop {
 
 }  // namespace detail
 
-/// Returns the elements of the largest entry of a round.
+/// Returns how long a round takes: the number of elements of its largest entry.
 constexpr std::int64_t length_of(port_round const& round) {
   std::int64_t most = 0;
   for (auto const& t : round) most = std::max(most, t.size);

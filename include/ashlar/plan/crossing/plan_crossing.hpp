@@ -18,8 +18,10 @@
 
 namespace ashlar {
 
-/// The tasks of both stages of a crossing that follow from the unit tasks alone. The other tasks
-/// inside nodes follow from the schedule between nodes (add_entered).
+/// The port tasks (port_task.hpp) of both stages of a crossing that follow from the unit tasks
+/// alone: all tasks between nodes, and inside a node those of data that the node holds from the
+/// begin. The tasks inside nodes for data from other nodes follow from the schedule between nodes
+/// (add_entered).
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks
@@ -107,8 +109,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the tasks of a stage. In the result, the task number and the range of each share refer to
-/// the unit task instead of the port task.
+/// Orders the port tasks of a stage (port_task.hpp). In the result, the task number and the range
+/// of each share are those in the unit task of which the port task is a piece.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {
@@ -121,7 +123,7 @@ constexpr port_schedule ordered(port_problem const& p) {
 
 }  // namespace detail
 
-/// Returns a lower bound, in seconds, of every crossing with these tasks.
+/// Returns a number of seconds that every crossing with these tasks takes at least.
 constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
   double bound = double(least_elements(p.between)) * m.inter.beta;
   for (auto const& node : p.held)

@@ -26,7 +26,7 @@ struct crossing_share {
   friend constexpr bool operator==(crossing_share const&, crossing_share const&) = default;
 };
 
-/// The elements begin .. begin + size of a share, on one hop of its chain.
+/// A run of elements of a share, from `begin` to begin + size - 1, on one hop of the share's chain.
 struct crossing_piece {
   int share = 0, hop = 0;
   std::int64_t begin = 0, size = 0;

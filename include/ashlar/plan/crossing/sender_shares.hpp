@@ -3,8 +3,10 @@
 
 #pragma once
 
-// Divides the tasks of a crossing (port_task.hpp) among their senders, so that the port that sends
-// most sends as little as possible. A task may be cut among all ports that have it.
+// Divides the data of a crossing, which is a move of a tensor between two disjoint meshes, among
+// the ports that can send it. A port is a node's network interface or a single rank
+// (port_task.hpp). The port that sends most then sends as little as possible. A task, which is an
+// amount of data with one set of receivers, may be cut among all ports that have the data.
 //
 // Let U be a set of ports, and size(U) the elements of the tasks that only ports of U have. The
 // ports of U must send these elements, so some port sends at least size(U) / |U|. The division is a
@@ -29,8 +31,8 @@ struct sender_share {
 
 struct sender_shares {
   std::vector<sender_share> shares;  ///< sorted by task
-  /// A lower bound of the largest load in every division; 0 if the load permitted at first
-  /// sufficed.
+  /// In every division, some port sends at least this many elements. 0 if no port had to send more
+  /// than the load that was permitted at first.
   std::int64_t least_load = 0;
 };
 
@@ -96,10 +98,10 @@ class sender_flow {
     }
   }
 
-  /// Searches breadth first for a port with room, which is a load below the permitted one. The
-  /// search starts at the senders of `task`. It continues from a port to the other senders of the
-  /// tasks that the port has taken, because these could take over load. Returns the port, or -1 if
-  /// no port that is reached has room.
+  /// Searches breadth first for a port with room, which means that its load is below the permitted
+  /// one. The search starts at the senders of `task`. It continues from a port to the other senders
+  /// of the tasks that the port has taken, because these could take over load. Returns the port, or
+  /// -1 if no port that is reached has room.
   constexpr int reach(int task) {
     std::size_t in = 0, out = 0;
     for (auto& r : reached_) r = false;
@@ -178,15 +180,16 @@ class sender_flow {
 
 }  // namespace detail
 
-/// Divides the tasks so that no port sends more than `least` elements. If this is impossible, the
-/// largest number of elements that a port sends is the least possible.
+/// Divides the tasks so that no port (port_task.hpp) sends more than `least` elements. If this is
+/// impossible, the busiest sender sends as few elements as possible.
 constexpr sender_shares share_senders(port_problem const& p, std::int64_t least) {
   return detail::sender_flow(p).run(least);
 }
 
-/// Returns a lower bound, for every crossing, of the elements that the busiest port sends or
-/// receives. The bound is the larger of two numbers: the most elements that a port has to receive,
-/// and the least possible value of the most elements that a port sends.
+/// Returns a number of elements that the busiest port (port_task.hpp) sends or receives at least,
+/// in whatever order and from whatever senders the data are sent. It is the larger of two numbers:
+/// what the port that receives most has to receive, and what the port that sends most has to send
+/// under the best division among the senders.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);

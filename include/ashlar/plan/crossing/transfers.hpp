@@ -19,8 +19,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// One stage of a crossing. In every period, the stage sends the same pieces of its shares, but of
-/// other chunks.
+/// One stage of a crossing: between nodes or inside one node (crossing.hpp). In each period, the
+/// stage sends the same pieces of its shares as in the period before, but of the next chunk.
 struct stage_of_crossing {
   port_schedule const* order;
   scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share

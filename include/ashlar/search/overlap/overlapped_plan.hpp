@@ -59,7 +59,8 @@ class overlapped_search {
  public:
   static constexpr int most_priced = 24, most_axes = 3;
   static constexpr std::int64_t most_labels = 200'000;
-  static constexpr double good_enough = 0.002;  ///< a smaller gap is not worth more labels
+  /// The search ends at a smaller gap, since more labels would hardly make a plan faster.
+  static constexpr double good_enough = 0.002;
 
   overlapped_search(problem const& net, topology const& t, machine const& m, Watch& watch)
       : net_(net), mesh_(t), machine_(m), watch_(watch) {
@@ -82,7 +83,7 @@ class overlapped_search {
                 [&](int i, layer_choice const& c) { return is_data_parallel(net_, i, c, mesh_); });
     turn_model model(net_, mesh_, machine_, filter);
     // The first rounds, with few labels, find a good plan. Later rounds prove how good it is.
-    double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
+    double const tolerance = axes > 1 ? good_enough * best_.seconds : 0;
     double least = 0;
     for (int const labels : {2, 10, 50, 400}) {
       double const limit = best_.seconds;

@@ -152,7 +152,8 @@ class turn_bounds {
     return list;
   }
 
-  /// Returns the function that adds the values of both moves of a boundary.
+  /// Returns a function of a boundary (turn_boundary) and an index into its lists, which adds `of`
+  /// of the move in the forward pass and `of` of the move in the backward pass.
   auto both(std::vector<double> const& of) const {
     return [this, &of](int i, std::size_t k, std::size_t) {
       auto const& moves = chain_.behind(i);
@@ -160,7 +161,8 @@ class turn_bounds {
     };
   }
 
-  /// Computes the table of one of the weighted means.
+  /// Computes, for weighted mean number k of the paths of the processor and the links, the least
+  /// value over all elements after each choice.
   void tabulate(int k) {
     auto const& w = weight_of[k];
     auto const moves = of_moves(
@@ -173,7 +175,8 @@ class turn_bounds {
     to_come_[k] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, to_come_[k]);
   }
-  /// Computes the table of the seconds of one link, with the moves of weights.
+  /// Computes, for link `on`, the least busy seconds over all elements after each choice, moves of
+  /// weights included.
   void tabulate_load(int on) {
     auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
     auto const own = [&](int i, std::size_t c) {
@@ -184,7 +187,8 @@ class turn_bounds {
     load_to_come_[on] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, load_to_come_[on]);
   }
-  /// Computes the table of one weighted mean of the work and moves of weights of both passes.
+  /// Computes, for weighted mean number `number` of the work of both passes and of the moves of
+  /// weights, the least value over all elements after each choice.
   void tabulate_passes(int number) {
     auto const s = share_of(number);
     bool const alone = turns() == 1;

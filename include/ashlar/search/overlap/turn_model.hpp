@@ -162,7 +162,9 @@ class turn_model {
     for (std::size_t on = 0; on < turn_links; ++on)
       if (c.gathers[a][on] > c.gathers[b][on] || c.synchronize[a][on] > c.synchronize[b][on])
         return false;
-    // Work beside a move, or after the gradients of weights, is better than other work.
+    // Besides all work of the backward pass, two parts of it count: the work that runs beside no
+    // move, and the work that cannot follow the gradients of weights. Choice a must have no more of
+    // any of the three than b.
     double const more = c.backward[a] - c.backward[b];
     return c.forward[a] <= c.forward[b] && more <= 0 && more <= c.beside[a] - c.beside[b] &&
            more <= c.after_weights[a] - c.after_weights[b] &&

@@ -166,7 +166,9 @@ class turn_search {
     return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
   }
 
-  /// Adds the work, the moves of weights and the inner move of element i with choice c to a label.
+  /// Adds to a label (a partial plan, see above) what element i costs with choice c: its work, the
+  /// moves of its weights and the move inside its forward pass, which is the redistribution of a
+  /// statistic.
   void add(int i, int c, label& l) const {
     auto const at = static_cast<std::size_t>(c);
     auto const& own = chain_.at(i);
@@ -191,9 +193,9 @@ class turn_search {
     l.hidden[1] += own.backward[at];
   }
 
-  /// Lets pass p wait for the moves of weights so far. These moves can be hidden beside earlier
-  /// work, beside the open stage of all micro-batches, and beside `less` seconds of work of each
-  /// micro-batch.
+  /// Lets pass p (0 forward, 1 backward) of label l wait for the moves of weights so far. These
+  /// moves can run beside earlier work, beside the open stage of all micro-batches
+  /// (turn_times.hpp), and beside `less` seconds of work of each micro-batch.
   void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.weights[p][k];
@@ -202,8 +204,8 @@ class turn_search {
     }
   }
 
-  /// Adds the costs of element i to labels that already contain its choice, and drops those that
-  /// need not be kept.
+  /// Adds the costs of element i to labels (partial plans) that already have a choice of this
+  /// element, and drops the labels that are dominated or too many.
   void enter(int i, label_lists& labels) {
     stopped_ = stopped_ || static_cast<std::int64_t>(nodes_.size()) > options_.most_labels ||
                (options_.go_on && !options_.go_on());
@@ -247,7 +249,8 @@ class turn_search {
     return next;
   }
 
-  /// Returns whether label a ends at most `slack` later than label b, whatever follows.
+  /// Returns whether the partial plan of label a, however it is completed, takes at most `slack`
+  /// seconds longer than that of label b with the same completion.
   bool is_no_worse(label const& a, label const& b, double slack) const {
     double const each = slack / chain_.per_step;
     for (int k = 0; k < turn_links; ++k)
@@ -267,7 +270,7 @@ class turn_search {
            slack / chain_.groups;
   }
 
-  /// Drops all labels of a list. Their least bound becomes a bound of what is lost.
+  /// Drops all labels of a list, and lowers lost() to the least of their bounds.
   void lose(std::vector<label>& list) {
     for (auto const& l : list) lost_ = std::min(lost_, l.bound);
     list.clear();

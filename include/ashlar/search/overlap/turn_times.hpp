@@ -93,7 +93,8 @@ constexpr double joined(turn_times const& forward, turn_times const& backward, i
   for (int k = 0; k < turn_links; ++k)
     longest = std::max(longest, forward.link[k] + backward.link[k]);
   for (int k = 0; k < turns; ++k) {
-    // Micro-batch k is the (turns - 1 - k)-th one if time runs backward.
+    // In the backward pass, time runs backward here. So micro-batch k is there number turns - 1 -
+    // k.
     double const after = backward.ready[turns - 1 - k] - backward.late;
     longest = std::max({longest, forward.processor + (k + 1) * work + after,
                         forward.ready[k] + (turns - k) * work + backward.processor});

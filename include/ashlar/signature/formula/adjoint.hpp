@@ -42,7 +42,8 @@ struct differentiated_formula {
   inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
 
-  /// Returns how an error calls x or a weight.
+  /// Returns the text by which error messages name a leaf: "x", or the noun and the name of a
+  /// weight, such as "weight gain".
   std::string name_of(int leaf) const {
     for (int k = 0; k < weights.size(); ++k)
       if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
@@ -132,7 +133,8 @@ class differentiation {
     give(u, lacks ? repeated(dz, z) : dz);
   }
 
-  /// Adds `value` to the adjoint of node u, summed over the dims along which u was repeated.
+  /// Adds `value` to the adjoint of node u, which is the gradient of the loss with respect to u. If
+  /// u was repeated along dims, `value` is first summed over them.
   constexpr void give(int u, int value) {
     int const own = g_[u].extents.rank();
     int const removed = g_[value].extents.rank() - own;

@@ -82,7 +82,8 @@ class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
     for (int i = 0; i < g.size(); ++i) like_[i] = i;
-    // Only nodes that are computed show that their operands are divided over the ranks alike.
+    // Joins each node that is computed with its operands that have the same rows: they are divided
+    // over the ranks alike. A node that is not computed tells nothing about its operands.
     for (int i = 0; i < g.size(); ++i) {
       if (!computes[i] || !is_of_rows(g, i)) continue;
       node const& n = g[i];

@@ -232,9 +232,9 @@ class row_search {
     rows_.push_back(found);
   }
 
-  /// Every rank repeats the products that are not divided if the nodes of `split` are split.
-  /// Returns the most expensive of them, or -1 if together they cost no more than
-  /// most_repeated_flops.
+  /// If the nodes of `split` are split, every rank computes all other products as a whole. Returns
+  /// the most expensive of these products, or -1 if together they have at most the part
+  /// most_repeated_flops of all flops.
   constexpr int repeated_node(node_set const& split) const {
     double repeated = 0, most = 0;
     int node = -1;
@@ -292,7 +292,7 @@ struct formula_rows {
       if (holds(table[r]) && !split[r].has(i)) return false;
     return true;
   }
-  /// Returns whether the results of two nodes are split in the same rows.
+  /// Returns whether nodes i and j are split in exactly the same training rows.
   constexpr bool splits_alike(int i, int j) const {
     for (auto const& in_row : split)
       if (in_row.has(i) != in_row.has(j)) return false;

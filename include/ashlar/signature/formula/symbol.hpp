@@ -161,7 +161,8 @@ constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
                                 " must have the extent " + std::to_string(expected) + ".");
 }
 
-// Other ways in which sums of tensors are written.
+// On tensors, sum(u), mean(u), max<d>(u) and the like are written without dims or with dims in
+// angle brackets. On symbols these forms are compile errors, whose message says how to write them.
 #define ASHLAR_SAYS_FORMULA_DIM(name)                                                              \
   template <int... Number, int Rank>                                                               \
   constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \

@@ -157,9 +157,9 @@ class pipeline_clock {
     return skipped_
         .data()[static_cast<std::size_t>(m) * skips_.size() + static_cast<std::size_t>(k)];
   }
-  /// Returns the number of the link that carries skip k from stage `from` to stage `to`. Two parts
-  /// that are not neighbours have a link of their own. Its number follows from the first skip that
-  /// connects the two parts.
+  /// Returns the number of the link that carries the tensors of skip k (skip_transfer in costs.hpp)
+  /// from stage `from` to stage `to`. Two parts that are not neighbours have a link of their own.
+  /// Its number follows from the first skip that connects the two parts.
   constexpr int link_of_skip(int k, int from, int to) const {
     int const p = schedule_.position_of(from), q = schedule_.position_of(to),
               n = schedule_.positions;

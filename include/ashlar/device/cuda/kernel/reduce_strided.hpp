@@ -6,7 +6,7 @@
 // The device kernel that reduces n strided arrays of one shape into another array. The results are
 // bitwise equal to the results of device/host/reduce_strided.hpp: operands are reduced from left to
 // right in accumulation_t<T>, and the result is rounded to T once. The order of the sources is the
-// order of reduction. Callers use the canonical order of comm/transfer.hpp.
+// order of reduction. Callers use an order of comm/sum_order.hpp.
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element
