@@ -124,7 +124,8 @@ class formula_passes {
     formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
                                                                                         f_);
     pass.set_extents(f_.x, c.template kept<1>());
-    // A weight and its gradient have shards of the same extents.
+    // The extents of the shard of a weight are taken from its gradient sum, which the backward pass
+    // always has. Both have the same.
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
       auto const sum = c.template gradient<K>();
       pass.set_extents(f_.weights[K], sizes_of(sum));
