@@ -6,6 +6,8 @@
 // the same tokens. The numbers of heads and sequences are not divisible by all numbers of ranks, so
 // shards are uneven, and some are empty.
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
@@ -115,7 +117,7 @@ std::string compare(Net const& net, ashlar::mesh const& m, search::problem const
 
 /// Compares under the usual plans and `random` random ones. Every other plan draws tokens at a
 /// temperature and in two calls. On more ranks than the two cores of most test machines each pass
-/// takes long, so meshes with an axis of one rank are left to one and two ranks.
+/// takes long, so meshes with an axis of one rank and most random plans are left to fewer ranks.
 template <class Net>
 void check_generation(Net const& net, int head_dim, int random) {
   // The model is planned for 4 sequences and has positions for `places` tokens.
@@ -126,7 +128,8 @@ void check_generation(Net const& net, int head_dim, int random) {
     auto plans = usual_plans(problem, m);
     plan_source const source(problem, m);
     std::mt19937 generator(5);
-    for (int i = 0; i < random; ++i) plans.push_back(source.random(generator));
+    for (int i = 0; i < (world_size() > 2 ? std::min(random, 1) : random); ++i)
+      plans.push_back(source.random(generator));
     for (std::size_t i = 0; i < plans.size(); ++i) {
       bool const draws = i % 2 == 1;
       auto const wrong = compare(net, m, problem, plans[i], head_dim,
