@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: sum: the tensor does not have this dimension. Dimensions count from 0 to rank - 1.
+// expect: sum: the numbers are not different dimensions of the tensor. Dimensions count from 0 to rank - 1.
 
 // The reduction is over a dimension that the tensor does not have.
 

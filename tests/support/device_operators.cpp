@@ -58,6 +58,7 @@ void check_unary(device_mesh const& m, index const& extents) {
     calls.check("sum<0>", reduced(x, 0, reduction::sum), 0, [&] { return ashlar::sum<0>(on); });
     calls.check("sum<1>", reduced(x, 1, reduction::sum), 0, [&] { return ashlar::sum<1>(on); });
     calls.check("sum", {total}, 0, [&] { return ashlar::sum(on); });
+    calls.check("sum<0, 1>", {total}, 0, [&] { return ashlar::sum<0, 1>(on); });
     calls.check("dot", {squares}, 0, [&] { return dot(on, on); });
     if constexpr (!std::is_integral_v<T>) {
       calls.check("x / a", each([](double v) { return v / 4; }), 0, [&] { return on / 4; });
@@ -67,6 +68,10 @@ void check_unary(device_mesh const& m, index const& extents) {
     }
     if (x.values.empty()) continue;
     calls.check("max<0>", reduced(x, 0, reduction::max), 0, [&] { return ashlar::max<0>(on); });
+    auto const& all = x.values;
+    calls.check("max", {*std::max_element(all.begin(), all.end())}, 0, [&] { return max(on); });
+    calls.check("min<1, 0>", {*std::min_element(all.begin(), all.end())}, 0,
+                [&] { return ashlar::min<1, 0>(on); });
     calls.check("min<1>", reduced(x, 1, reduction::min), 0, [&] { return ashlar::min<1>(on); });
   }
   calls.report();

@@ -145,11 +145,17 @@ inline dense reduced_over(dense const& x, int dim, reduction op) {
   return y;
 }
 
-inline operation reduce(int rank, int dim, reduction op) {
+/// Returns an operation that reduces over dims, which are in ascending order.
+inline operation reduce(int rank, index const& reduced_dims, reduction op) {
   return {[=](extent_source& extents) {
             return std::vector{random_integers(extents.random, dims(extents, rank))};
           },
-          [=](pieces const& x) -> std::optional<dense> { return reduced_over(x[0], dim, op); }};
+          [=](pieces const& x) -> std::optional<dense> {
+            dense y = x[0];
+            for (auto d = reduced_dims.rbegin(); d != reduced_dims.rend(); ++d)
+              y = reduced_over(y, *d, op);
+            return y;
+          }};
 }
 
 inline operation softmax(int rank, int dim) {

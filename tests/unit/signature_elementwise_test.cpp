@@ -205,13 +205,17 @@ TEST_CASE("a transpose moves splits and passes every partial value") {
   check_table(ashlar::transpose_signatures({0, 2, 1}), {transpose({0, 2, 1})});
 }
 
-TEST_CASE("a reduction over any dim has the rows that hold and no others") {
+TEST_CASE("a reduction over any dims has the rows that hold and no others") {
   for (auto op : {reduction::sum, reduction::max, reduction::min})
     for (int rank : {1, 2, 3})
-      for (int dim = 0; dim < rank; ++dim) {
+      for (unsigned chosen = 1; chosen < 1u << rank; ++chosen) {
         CAPTURE(rank);
-        CAPTURE(dim);
-        check_table(ashlar::reduce_signatures(rank, dim, op), {reduce(rank, dim, op)});
+        CAPTURE(chosen);
+        ashlar::inplace_vector<int, ashlar::max_rank> dims;
+        for (int d = 0; d < rank; ++d)
+          if ((chosen >> d & 1u) != 0) dims.push_back(d);
+        check_table(ashlar::reduce_signatures(rank, dims, op),
+                    {reduce(rank, index(dims.begin(), dims.end()), op)});
       }
 }
 

@@ -261,7 +261,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       REQUIRE(row.stat.size() == 2);
       auto const [maxima, sums] = std::pair{row.stat[0], row.stat[1]};
       // Checks the statistics that each rank computes, and the use of the redistributed statistics.
-      check_part("maxima", row, reduce(rank, rank - 1, reduction::max), {row.x}, maxima.from);
+      check_part("maxima", row, reduce(rank, {rank - 1}, reduction::max), {row.x}, maxima.from);
       check_part("sums", row, shifted_exponentials(rank), {row.x, maxima.to}, sums.from);
       check_part("targets", row, target_logits(rank), {row.x, targets}, sums.from);
       check_part("dx", row, gradient_from_statistics(rank), {row.x, sums.to, targets}, row.dx);

@@ -19,9 +19,9 @@
 //   sum of squares      S(d) -> P           B -> B        not P
 //   any f(x, y)         S(d), S(d) -> S(d)  B, B -> B     not P
 //   transpose           S(d) -> S(d')       B -> B        P -> P, Pmax -> Pmax, Pmin -> Pmin
-//   sum over dim r      S(r) -> P           B -> B        S(d) -> S(d'), P -> P
-//   max over dim r      S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
-//   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
+//   sum over dims r     S(r) -> P           B -> B        S(d) -> S(d'), P -> P
+//   max over dims r     S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
+//   min over dims r     S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
 //   sum over dims       S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
 //   repeat along dims   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
@@ -137,12 +137,17 @@ constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> con
   return table;
 }
 
-/// Returns the signature table of a sum, maximum or minimum over dim `dim`, which the result lacks.
-constexpr signature_table reduce_signatures(int rank, int dim, reduction op) {
+/// Returns the signature table of a sum, maximum or minimum over the dims `dims`, which the result
+/// lacks.
+constexpr signature_table reduce_signatures(int rank, inplace_vector<int, max_rank> const& dims,
+                                            reduction op) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d)
-    table.push_back({{split(d, 0)}, d == dim ? partial(op) : split(d < dim ? d : d - 1, 0)});
+  int kept = 0;
+  for (int d = 0; d < rank; ++d) {
+    auto const out = dims.contains(d) ? partial(op) : split(kept++, 0);
+    table.push_back({{split(d, 0)}, out});
+  }
   table.push_back({{partial(op)}, partial(op)});
   return table;
 }

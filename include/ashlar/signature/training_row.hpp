@@ -223,7 +223,7 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   }
   auto const classes = split(rank - 1, 0);
   auto const sum = shifted_sum_signatures(rank);
-  auto const maximum = reduce_signatures(rank, rank - 1, reduction::max);
+  auto const maximum = reduce_signatures(rank, {rank - 1}, reduction::max);
   auto const sums = sum[find_row(sum, classes, broadcast())].out;
   auto const maxima = maximum[find_row(maximum, classes)].out;
   table.push_back({classes,

@@ -48,7 +48,7 @@ auto index_of(X const& x) {
   using rule = index_rule<X::rank, Dim, Op>;
   static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
   auto const p = result_of<rule>(x);
-  auto const extents = without_dim(x.extents(), Dim);
+  auto const extents = without_dims(x.extents(), 1u << Dim);
   auto y = empty<std::int32_t, X::rank - 1>(x.mesh(), extents, p);
   auto const n = x.extents()[Dim];
   if (n == 0 && extents.elements() > 0)
@@ -57,7 +57,7 @@ auto index_of(X const& x) {
   if (n > std::numeric_limits<std::int32_t>::max())
     throw error(rule::name, "dim " + std::to_string(Dim) + " of " + describe(x) +
                                 " is too long for indices of std::int32_t.");
-  lines const of(x, Dim);
+  lines const of(x.local_extents(), Dim);
   device::host::index_of_extremum<Op>(static_cast<T const*>(x.data()), of.outer, of.extent,
                                       of.inner, y.data());
   return y;
@@ -110,7 +110,7 @@ auto cumulative_sum(X const& x) {
   static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("cumulative_sum"));
   auto const p = detail::result_of<detail::cumulative_rule<X::rank, Dim>>(x);
   auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  detail::lines const of(x, Dim);
+  detail::lines const of(x.local_extents(), Dim);
   buffer<accumulation_t<T>> const sums(x.mesh().memory(), of.inner);
   device::host::cumulative_sum(static_cast<T const*>(x.data()), of.outer, of.extent, of.inner,
                                sums.data(), y.data());

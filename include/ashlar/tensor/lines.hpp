@@ -17,17 +17,16 @@ namespace ashlar::detail {
 struct lines {
   std::int64_t outer = 1, extent = 1, inner = 1;
 
-  template <distributed X>
-  lines(X const& x, int dim) : extent(x.local_size(dim)) {
-    for (int d = 0; d < X::rank; ++d) (d < dim ? outer : inner) *= d == dim ? 1 : x.local_size(d);
+  lines(shape const& shard, int dim) : extent(shard[dim]) {
+    for (int d = 0; d < shard.rank(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : shard[d];
   }
 };
 
-/// Returns the extents without that of dim `dim`.
-constexpr shape without_dim(shape const& extents, int dim) {
+/// Returns the extents without those of the dims d for which bit d of `dims` is set.
+constexpr shape without_dims(shape const& extents, unsigned dims) {
   shape left;
   for (int d = 0; d < extents.rank(); ++d)
-    if (d != dim) left.extent.push_back(extents[d]);
+    if ((dims >> d & 1u) == 0) left.extent.push_back(extents[d]);
   return left;
 }
 

@@ -16,30 +16,19 @@
 namespace ashlar {
 namespace detail {
 
-template <int Rank>
-struct mean_rule {
+template <int Rank, unsigned Dims>
+struct mean_rule : reduce_rule<Rank, Dims, reduction::sum> {
   static constexpr char const* name = "mean";
   static constexpr char const* sentence = ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)");
-  // This table only tells which placements of x are accepted. These are the same whichever dims the
-  // mean is over, so the table of dim 0 serves for all. The placement of the result comes from
-  // sum_over.
-  static constexpr signature_table table() { return reduce_signatures(Rank, 0, reduction::sum); }
 };
 
-/// Returns the sum over all dims d for which bit d of `Dims` is set.
-template <unsigned Dims, int Last, distributed X>
-auto sum_over(X const& x) {
-  if constexpr (Dims == 0) return x;
-  else if constexpr ((Dims >> Last & 1u) == 0) return sum_over<Dims, Last - 1>(x);
-  else return sum_over<Dims & ~(1u << Last), Last - 1>(reduced<Last, reduction::sum>(x));
-}
-
+/// Returns the mean over the dims d for which bit d of `Dims` is set.
 template <unsigned Dims, distributed X>
 auto mean_over(X const& x) {
   using T = typename X::value_type;
   using A = accumulation_t<T>;
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_MEAN_INTEGERS);
-  result_of<mean_rule<X::rank>>(x);
+  result_of<mean_rule<X::rank, Dims>>(x);
   if constexpr (std::is_integral_v<T>) {
     return ill_formed{};
   } else if constexpr (!std::same_as<T, A>) {
@@ -48,7 +37,7 @@ auto mean_over(X const& x) {
     std::int64_t n = 1;
     for (int d = 0; d < X::rank; ++d)
       if ((Dims >> d & 1u) != 0) n *= x.extents()[d];
-    return sum_over<Dims, X::rank - 1>(x) / static_cast<A>(n);
+    return reduced<Dims, reduction::sum>(x) / static_cast<A>(n);
   }
 }
 
@@ -58,30 +47,33 @@ auto mean_over(X const& x) {
 /// nothing: the result is P on axes that split one of these dims.
 template <int First, int... Rest, distributed X>
   requires(detail::are_dims_of<X, First, Rest...> &&
-           locally_applicable<detail::mean_rule<X::rank>, X>)
+           locally_applicable<detail::mean_rule<X::rank, detail::dim_bits<First, Rest...>>, X>)
 auto mean(X const& x) {
-  return detail::mean_over<((1u << First) | ... | (1u << Rest))>(x);
+  return detail::mean_over<detail::dim_bits<First, Rest...>>(x);
 }
 template <int First, int... Rest, distributed X>
 ill_formed mean(X const&) {
   static_assert(detail::are_dims_of<X, First, Rest...>, ASHLAR_SAYS_DIMENSIONS("mean"));
-  static_assert(detail::matched_if<detail::are_dims_of<X, First, Rest...>,
-                                   detail::mean_rule<X::rank>, X>::fits,
-                ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
+  static_assert(
+      detail::matched_if<detail::are_dims_of<X, First, Rest...>,
+                         detail::mean_rule<X::rank, detail::dim_bits<First, Rest...>>, X>::fits,
+      ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
   return {};
 }
 
 /// Returns the mean of all elements as a tensor without dims. Requires floating-point elements.
 /// Communicates nothing: the result is P on axes that split x.
 template <distributed X>
-  requires(X::rank > 0 && locally_applicable<detail::mean_rule<X::rank>, X>)
+  requires(X::rank > 0 &&
+           locally_applicable<detail::mean_rule<X::rank, detail::all_dim_bits<X>>, X>)
 auto mean(X const& x) {
-  return detail::mean_over<(1u << X::rank) - 1>(x);
+  return detail::mean_over<detail::all_dim_bits<X>>(x);
 }
 template <distributed X>
 ill_formed mean(X const&) {
   static_assert(X::rank > 0, ASHLAR_SAYS_DIMENSIONS("mean"));
-  static_assert(detail::matched_if<(X::rank > 0), detail::mean_rule<X::rank>, X>::fits,
+  static_assert(detail::matched_if<(X::rank > 0),
+                                   detail::mean_rule<X::rank, detail::all_dim_bits<X>>, X>::fits,
                 ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
   return {};
 }

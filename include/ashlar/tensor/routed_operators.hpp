@@ -66,7 +66,7 @@ struct routed_matmul_rule {
   static constexpr char const* sentence = ASHLAR_SAYS_MATMUL_ROUTED;
   static constexpr signature_table table() { return routed_matmul_signatures(); }
 };
-using combine_rule = reduce_rule<3, 1, reduction::sum>;
+using combine_rule = reduce_rule<3, 1u << 1, reduction::sum>;
 
 /// Adds the rows of each token to `sums`, an array [tokens, features] for the tokens of the box of
 /// `rows`. The caller sets it to zeros first.
