@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
-#include <support/naive_kernels.hpp>
+#include <support/naive_cross_entropy.hpp>
 
 #include <ashlar/signature/network.hpp>
 

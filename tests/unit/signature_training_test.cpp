@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
-#include <support/naive_kernels.hpp>
+#include <support/naive_cross_entropy.hpp>
 
 #include <ashlar/signature/training_row.hpp>
 
