@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests reductions over one, several and all dims, and transposition, on every placement. Each operation must
-// be correct without communication. The library may reject a reduction only if the operand is
-// partial with another reduction, for example a maximum of partial sums.
+// Tests reductions over one, several and all dims, and transposition, on every placement. Each
+// operation must be correct without communication. The library may reject a reduction only if the
+// operand is partial with another reduction, for example a maximum of partial sums.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
