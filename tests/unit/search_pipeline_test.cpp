@@ -716,7 +716,8 @@ TEST_CASE("stages that a layout places on different meshes are brought to one") 
     }
   };
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
-  m.memory = free.chosen.memory * 9 / 10;
+  // Below this limit, recomputation with the placements of the free plan takes longer.
+  m.memory = free.chosen.memory * 3 / 4;
   auto const found = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
   CHECK(found.chosen.memory <= m.memory);
   CHECK(found.chosen.mesh.axes() == 2);

@@ -73,6 +73,24 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
+/// Throws the error for a net of `blocks` equal blocks that cannot be cut into `parts` stages on
+/// the mesh t. With `any_cuts`, stages may have different numbers of blocks, and the net can be cut
+/// into at most `units` stages.
+[[noreturn]] inline void refuse_stages(int parts, int blocks, int units, bool any_cuts,
+                                       topology const& t) {
+  std::string const stages = std::to_string(parts) + " stages of ", on = " on " + to_string(t);
+  if (any_cuts)
+    throw error("search::pipeline",
+                stages + "a net that can be cut into at most " + std::to_string(units) + on +
+                    ": their number must also divide the extent of an axis (one between nodes, if "
+                    "there is one).");
+  throw error("search::pipeline",
+              stages + std::to_string(blocks) + " equal blocks" + on +
+                  ": the stages must divide the number of blocks and the extent of an axis (one "
+                  "between nodes, if there is one). Possible numbers here: " +
+                  possible_stages(blocks, t) + ".");
+}
+
 /// A number of parts along an axis of the mesh, a number of micro-batches (given by `net`), and the
 /// fastest plan of the chain on the mesh of one part.
 template <int N>

@@ -67,18 +67,7 @@ class pipeline_search {
       bool const cut = options_.any_cuts ? parts <= units : parts > 0 && blocks.count % parts == 0;
       if (axes.empty() || !cut) {
         if (all) continue;
-        if (options_.any_cuts)
-          throw error("search::pipeline",
-                      std::to_string(parts) + " stages of a net that can be cut into at most " +
-                          std::to_string(units) + " on " + to_string(mesh_) +
-                          ": their number must also divide the extent of an axis (one between "
-                          "nodes, if there is one).");
-        throw error("search::pipeline",
-                    std::to_string(parts) + " stages of " + std::to_string(blocks.count) +
-                        " equal blocks on " + to_string(mesh_) +
-                        ": the stages must divide the number of blocks and the extent of an axis "
-                        "(one between nodes, if there is one). Possible numbers here: " +
-                        possible_stages(blocks.count, mesh_) + ".");
+        refuse_stages(parts, blocks.count, units, options_.any_cuts, mesh_);
       }
       for (int const axis : axes) consider(blocks, parts, axis);
     }
@@ -298,12 +287,14 @@ class pipeline_search {
     }
   }
 
-  /// Searches each stage alone within the memory limit.
+  /// Searches each stage alone within the memory limit. A stage gets less room than the limit if the
+  /// pipeline needs more with what waits for later passes and transfers.
   void search_alone(attempted& a) {
     auto const& c = candidates_[a.candidate];
-    std::int64_t room = machine_.memory / a.choice.chunks;
-    try {
-      for (int again = 0; again < (found_ ? 2 : 6) && room > 0; ++again) {
+    // No stage fits in `below`. In `above`, the stages fit, but the pipeline exceeds the limit.
+    std::int64_t below = 0, above = machine_.memory / a.choice.chunks + 1, room = above - 1;
+    for (int again = 0; again < (found_ ? 2 : 8) && below < room && room < above; ++again) {
+      try {
         auto const alone = a.stages->plan(room, known());
         ++searched_;
         if (!alone.complete) return;
@@ -315,10 +306,14 @@ class pipeline_search {
         }
         refused_ = "the stages fit alone, but not with what waits for later passes and transfers.";
         if (found_ && over > machine_.memory / 4) return;
+        above = room;
         room -= over / a.choice.chunks + 1;
+      } catch (error const& e) {
+        refused_ = e.what();
+        if (again == 0) return;
+        below = room;
       }
-    } catch (error const& e) {
-      refused_ = e.what();
+      if (room <= below) room = below + (above - below) / 2;
     }
   }
 
