@@ -56,7 +56,7 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
   for (auto const& plan : plans) {
     if (plan.is_local()) continue;
     auto const x = numbered(m, plan.extents, plan.from);
-    auto const prepared = ashlar::prepare(plan, m.topology(), m.coordinate());
+    auto const prepared = ashlar::prepare(plan, m.topology(), m.coordinate(), m.sum_order());
     // The first run creates groups of ranks and allocates memory, so it is not measured.
     auto y = ashlar::detail::run_plan(x, prepared);
     mine.push_back(simulated_seconds([&] { y = ashlar::detail::run_plan(x, prepared); }));
