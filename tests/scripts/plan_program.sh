@@ -121,7 +121,7 @@ refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
 refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipeline[@]}" --diff "$work/stages.json"
-refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
+refused "3 stages of a net that can be cut into at most 20 on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2 --schedule 1f1b
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
