@@ -148,7 +148,9 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
   std::mt19937 random(11);
   int split_programs = 0;
   for (int i = 0; i < programs; ++i) {
-    auto const [program, formula] = draw_program(random);
+    auto const drawn = draw_program(random);
+    auto const& program = drawn.first;
+    auto const& formula = drawn.second;
     auto const seed = static_cast<std::uint64_t>(1 + 3 * i);
     auto const whole = placement::all_broadcast(1);
     auto const x = operands(alone, {whole, whole, whole}, seed);

@@ -192,7 +192,7 @@ TEST_CASE("evaluate returns one number for any number of samples, in parts of th
     std::mt19937 random(2);
     auto model = nn::place<double>(net, m, plans.random(random), 1);
     auto const logits = model.predict(inputs);
-    for (std::size_t const samples : {1, 2, 3, 4, 5, 7, 9}) {
+    for (auto const samples : std::initializer_list<std::size_t>{1, 2, 3, 4, 5, 7, 9}) {
       CAPTURE(samples);
       auto const some = inputs.first(4 * samples), wanted = targets.first(4 * samples);
       double const loss = model.evaluate(some, wanted);
@@ -242,7 +242,7 @@ TEST_CASE("predict takes any number of samples, in parts of the planned batch") 
     for (std::size_t first = 0; first < ids.size(); first += 12)
       for (auto const y : model.predict(std::span(std::as_const(ids)).subspan(first, 12)))
         all.push_back(y);
-    for (std::size_t const samples : {1, 2, 3, 4, 7, 9}) {
+    for (auto const samples : std::initializer_list<std::size_t>{1, 2, 3, 4, 7, 9}) {
       CAPTURE(samples);
       auto const some = model.predict(std::span(std::as_const(ids)).first(4 * samples));
       CHECK(some.size() == 28 * samples);
@@ -274,8 +274,8 @@ TEST_CASE("predict and evaluate take the contexts of all samples behind their in
   std::vector<double> again, expected;  // inputs of samples 2, 0, 1, 2, 1, and their predictions
   std::vector<double> targets;
   double squares = 0;
-  for (std::size_t const size : {16, 15})
-    for (std::size_t const s : {2, 0, 1, 2, 1}) {
+  for (auto const size : std::initializer_list<std::size_t>{16, 15})
+    for (auto const s : std::initializer_list<std::size_t>{2, 0, 1, 2, 1}) {
       auto const* const from = drawn.inputs.data() + (size == 15 ? 48 : 0) + s * size;
       again.insert(again.end(), from, from + size);
       for (std::size_t i = 16 * s; size == 16 && i < 16 * s + 16; ++i) {

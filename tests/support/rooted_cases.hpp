@@ -23,7 +23,7 @@ template <class Mesh>
 void broadcast_and_reduce(Mesh const& m) {
   int const n = m.ranks();
   for (int root = 0; root < n; ++root)
-    for (std::size_t count : {0, 1, 5, 1000}) {
+    for (auto const count : std::initializer_list<std::size_t>{0, 1, 5, 1000}) {
       std::vector<std::int32_t> values(count), expected(count), sums(count);
       for (std::size_t i = 0; i < count; ++i) {
         int const k = static_cast<int>(i);

@@ -136,11 +136,11 @@ TEST_CASE("where parameters are updated is kept, in version 4") {
   };
   auto const store = good["elements"][e]["parameters"][0]["store"].get<std::string>();
   CHECK_FALSE(load(with_update(store.c_str())).choices[e].parameters[0].is_updated_apart());
-  for (auto const& [at, says] :
+  for (auto const& [where, says] :
        {std::pair{"[P,B]", "update: a parameter cannot be updated where its gradient is partial"},
         std::pair{"[O(7),B]", "an owner that the axis does not have"},
         std::pair{"[S(4),B]", "update: "}, std::pair{"[B]", "update: "}}) {
-    auto const said = message_of([&] { load(with_update(at)); });
+    auto const said = message_of([&, at = where] { load(with_update(at)); });
     CHECK_MESSAGE(has(said, says), said);
   }
   auto old = good;

@@ -208,10 +208,10 @@ TEST_CASE(
   CHECK(ashlar::gemm_seconds(on, 2e9, 1, 1, 1'000'000'000) == 2);
   on.gemm_half = 100;
   CHECK(ashlar::gemm_stretch(on, 100, 1'000'000'000, 1'000'000'000) == doctest::Approx(2));
-  for (std::int64_t const m : {1, 7, 64, 1000})
-    for (std::int64_t const n : {1, 13, 500})
-      CHECK(ashlar::gemm_seconds(on, 2.0 * double(m * n) * 30, m, n, 30) ==
-            doctest::Approx(2.0 * double((m + 100) * (n + 100)) * 130 / 1e9));
+  for (std::int64_t const rows : {1, 7, 64, 1000})
+    for (std::int64_t const columns : {1, 13, 500})
+      CHECK(ashlar::gemm_seconds(on, 2.0 * double(rows * columns) * 30, rows, columns, 30) ==
+            doctest::Approx(2.0 * double((rows + 100) * (columns + 100)) * 130 / 1e9));
   // A product without operations takes no time.
   CHECK(ashlar::gemm_seconds(on, 0, 0, 5, 5) == 0);
   // A thin product is slower than a cube with the same number of operations.

@@ -90,17 +90,17 @@ TEST_CASE("HiDup's nets with n and 2 n experts: 89 + 19 n and 38 + 38 n million 
   auto const text = [](int n) {
     return static_cast<double>(count(nn::bert_moe({.experts = n}), 512)) * 1e-6;
   };
-  auto const images = [](int n) {
+  auto const vision = [](int n) {
     ashlar::shape const patches{1, 64, 48};
     return static_cast<double>(
                nn::parameter_count(nn::describe(nn::vit_moe({.experts = 2 * n}), patches, 1))) *
            1e-6;
   };
-  double const of_text = (text(8) - text(4)) / 4, of_images = (images(8) - images(4)) / 4;
+  double const of_text = (text(8) - text(4)) / 4, of_images = (vision(8) - vision(4)) / 4;
   CHECK(std::round(of_text) == 19);
   CHECK(std::round(text(8) - 8 * of_text) == 89);
   CHECK(std::round(of_images) == 38);
-  CHECK(std::round(images(8) - 8 * of_images) == 38);
+  CHECK(std::round(vision(8) - 8 * of_images) == 38);
 }
 
 TEST_CASE("DLRM with MLPerf's layers; most parameters are in the tables") {
