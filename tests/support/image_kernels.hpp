@@ -134,12 +134,13 @@ inline operation pooling(naive_window const& w, bool maximum, int result) {
 inline operation upsampling(int factor, int result) {
   return {[=](extent_source& extents) {
             index x = image(extents, {1, 1, 0});
-            for (std::size_t const d : {2, 3}) x[d] *= result == 0 ? 1 : factor;
+            for (auto const d : std::initializer_list<std::size_t>{2, 3})
+              x[d] *= result == 0 ? 1 : factor;
             return std::vector{random_integers(extents.random, x)};
           },
           [=](pieces const& p) -> std::optional<dense> {
             index const e = p[0].extents;
-            for (std::size_t const d : {2, 3})
+            for (auto const d : std::initializer_list<std::size_t>{2, 3})
               if (result == 1 && e[d] % factor != 0) return {};
             auto const scaled = [&](int n) { return result == 0 ? n * factor : n / factor; };
             dense out({e[0], e[1], scaled(e[2]), scaled(e[3])});

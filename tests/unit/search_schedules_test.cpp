@@ -212,9 +212,8 @@ TEST_CASE("cuts as text, both ways") {
            {"embedding block attention", "the net has block or residual at element 8"},
            {"embedding block*4 cross_entropy |", "no elements"},
            {"embedding block*4 cross_entropy linear", "the net has no more elements"}}) {
-    auto const said = message_of([&] { search::parse_cut(net, text); });
-    CAPTURE(text);
-    CAPTURE(said);
+    auto const said = message_of([&, wrong = text] { search::parse_cut(net, wrong); });
+    INFO(said);
     CHECK(has(said, says));
   }
 }

@@ -118,7 +118,7 @@ TEST_CASE("a tied net within a memory limit") {
   ashlar::topology const t{{"gpu", 4}};
   auto m = ashlar::machines::workstation;
   auto const fastest = search::optimal(net, t, m);
-  m.memory = static_cast<std::size_t>(fastest.memory) - 1;
+  m.memory = fastest.memory - 1;
   auto const smaller = search::optimal(net, t, m);
   CHECK(has_one_storage(net, smaller));
   CHECK(smaller.memory < fastest.memory);
@@ -152,7 +152,7 @@ TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a
   search::pipeline_options const two{.stages = {2}, .micro_batches = {4}};
   auto const free = search::pipeline(described, t, m, two);
   CHECK(has_one_storage(described(4), free.chosen));
-  m.memory = static_cast<std::size_t>(free.chosen.memory) - 1;
+  m.memory = free.chosen.memory - 1;
   auto const tight = search::pipeline(described, t, m, two);
   CHECK(has_one_storage(described(4), tight.chosen));
   CHECK(tight.chosen.memory < free.chosen.memory);

@@ -26,6 +26,8 @@
 #include <limits>
 #include <vector>
 
+#include <ashlar/support/scratch.hpp>
+
 namespace ashlar::search {
 inline namespace step {
 
@@ -51,7 +53,7 @@ constexpr std::vector<int> bucket_cuts(std::vector<ready_transfer> const& transf
       f(i, latency + seconds);
     }
   };
-  std::vector<double> earliest(n + 1);
+  scratch<double> earliest(n + 1);
   for (std::size_t j = 1; j <= n; ++j) {
     earliest[j] = std::numeric_limits<double>::infinity();
     for_each_bucket(j, [&](std::size_t i, double seconds) {
