@@ -23,55 +23,39 @@
 namespace ashlar {
 namespace detail {
 
+/// The tables of the rules below: those of `Rule`, the operator that makes a new tensor, with only
+/// the rows whose result lies as x does.
+template <class Rule>
+struct in_place_tables {
+  static constexpr signature_table table() { return in_place_signatures(Rule::table()); }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return in_place_signatures(Rule::table_for(x, y, out));
+  }
+};
 template <int Rank>
-struct add_in_place_rule {
+struct add_in_place_rule : in_place_tables<add_rule<Rank>> {
   static constexpr char const* name = "add in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("add in place", "+=");
   static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("add in place", "+=");
-  static constexpr signature_table table() { return in_place_signatures(add_rule<Rank>::table()); }
-  static constexpr signature_table table_for(std::string_view x, std::string_view y,
-                                             std::string_view out) {
-    return in_place_signatures(add_rule<Rank>::table_for(x, y, out));
-  }
 };
 template <int Rank>
-struct subtract_in_place_rule {
+struct subtract_in_place_rule : in_place_tables<subtract_rule<Rank>> {
   static constexpr char const* name = "subtract in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("subtract in place", "-=");
   static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("subtract in place", "-=");
-  static constexpr signature_table table() {
-    return in_place_signatures(subtract_rule<Rank>::table());
-  }
-  static constexpr signature_table table_for(std::string_view x, std::string_view y,
-                                             std::string_view out) {
-    return in_place_signatures(subtract_rule<Rank>::table_for(x, y, out));
-  }
 };
 template <int Rank>
-struct multiply_in_place_rule {
+struct multiply_in_place_rule : in_place_tables<multiply_rule<Rank>> {
   static constexpr char const* name = "multiply in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("multiply in place", "*=");
   static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("multiply in place", "*=");
-  static constexpr signature_table table() {
-    return in_place_signatures(multiply_rule<Rank>::table());
-  }
-  static constexpr signature_table table_for(std::string_view x, std::string_view y,
-                                             std::string_view out) {
-    return in_place_signatures(multiply_rule<Rank>::table_for(x, y, out));
-  }
 };
 template <int Rank>
-struct divide_in_place_rule {
+struct divide_in_place_rule : in_place_tables<divide_rule<Rank>> {
   static constexpr char const* name = "divide in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("divide in place", "/=");
   static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("divide in place", "/=");
-  static constexpr signature_table table() {
-    return in_place_signatures(divide_rule<Rank>::table());
-  }
-  static constexpr signature_table table_for(std::string_view x, std::string_view y,
-                                             std::string_view out) {
-    return in_place_signatures(divide_rule<Rank>::table_for(x, y, out));
-  }
 };
 
 template <int Rank>
