@@ -92,7 +92,8 @@ TEST_CASE("out_of_memory_names_the_request_and_the_free_bytes") {
   std::int64_t const bytes = std::int64_t{1} << 50;
   std::string const text = message_of(
       [&] { pool.allocate(bytes, stream, "the activations of layer 3"); });
-  CHECK(has(text, "out of device memory: the activations requested 1125899906842624 bytes"));
+  CHECK(has(text, "out of device memory: the activations of layer 3 requested "
+                  "1125899906842624 bytes"));
   CHECK(has(text, "are free"));
   cuda::array<float> after(pool, 16, stream);  // the pool still works
   CHECK(after.data() != nullptr);

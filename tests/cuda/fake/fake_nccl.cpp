@@ -191,9 +191,10 @@ struct ncclComm {
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  // The communicator that is being split, until the split is complete.
-  std::shared_ptr<shared_state> parent = nullptr;
-  int split = 0;
+  // During a split: where the caller wants the new communicator, and that communicator, or null if
+  // this rank is no member of one.
+  ncclComm_t* awaited = nullptr;
+  ncclComm* child = nullptr;
   std::atomic<bool> finalized = false;
   std::string name = {};
 };
@@ -220,6 +221,7 @@ ncclResult_t run_group() {
 
 ncclResult_t collective(ncclComm_t comm, cudaStream_t stream, part const& x) {
   if (x.count == 0 || depth != 0) return ncclInvalidUsage;
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
   fake::enqueue(stream, [all = comm->all, rank = comm->rank, called = comm->called, x] {
     all->meet((*called)++, rank, x);
   });
@@ -231,6 +233,7 @@ std::map<std::pair<std::string, int>, std::vector<fake::logged_message>> logs;
 
 ncclResult_t message(ncclComm_t comm, cudaStream_t stream, shared_state::message const& m) {
   if (m.bytes == 0 || m.peer == comm->rank) return ncclInvalidUsage;
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
   {
     std::lock_guard const lock(log_mutex);
     logs[{comm->name, comm->rank}].push_back({m.sends, m.peer, m.bytes, depth});
@@ -278,35 +281,35 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n, ncclUniqueId id, in
   return ncclInProgress;
 }
 
+// Like NCCL, writes the new communicator to *child only when the split is complete, in
+// ncclCommGetAsyncError of the communicator that is split. Until then that communicator refuses
+// operations.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;
-  int const number = comm->splits++;
-  if (color == NCCL_SPLIT_NOCOLOR) {
-    *child = nullptr;
-    std::lock_guard const lock(comm->all->mutex);
-    comm->all->splits[number].members[comm->rank] = {color, key};
-    return ncclInProgress;
+  if (comm->awaited != nullptr) return ncclInvalidArgument;
+  *child = nullptr;
+  comm->awaited = child;
+  if (color != NCCL_SPLIT_NOCOLOR) {
+    comm->child = new ncclComm{nullptr, -1};
+    if (config->commName != nullptr) comm->child->name = config->commName;
+    ++communicators;
   }
-  *child = new ncclComm{nullptr, -1};
-  if (config->commName != nullptr) (*child)->name = config->commName;
-  (*child)->parent = comm->all;
-  (*child)->split = number;
-  (*child)->rank = comm->rank;  // the parent's rank, until the rank in the child is known
-  ++communicators;
   std::lock_guard const lock(comm->all->mutex);
-  comm->all->splits[number].members[comm->rank] = {color, key};
+  comm->all->splits[comm->splits].members[comm->rank] = {color, key};
   return ncclInProgress;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
   *state = forced;
   if (forced != ncclSuccess) return ncclSuccess;
-  if (comm->parent != nullptr) {
-    std::lock_guard const lock(comm->parent->mutex);
-    auto& s = comm->parent->splits[comm->split];
-    if (comm->parent->broken) return *state = ncclRemoteError, ncclSuccess;
-    if (s.members.size() < comm->parent->members) return *state = ncclInProgress, ncclSuccess;
+  std::lock_guard const lock(comm->all->mutex);
+  if (comm->all->broken) return *state = ncclRemoteError, ncclSuccess;
+  if (comm->all->arrived < comm->all->members) return *state = ncclInProgress, ncclSuccess;
+  if (comm->awaited == nullptr) return ncclSuccess;
+  auto& s = comm->all->splits[comm->splits];
+  if (s.members.size() < comm->all->members) return *state = ncclInProgress, ncclSuccess;
+  if (comm->child != nullptr) {
     auto const mine = s.members[comm->rank];
     int size = 0, rank = 0;
     for (auto const& [r, m] : s.members) {
@@ -319,13 +322,11 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
       all = std::make_shared<shared_state>(size);
       all->arrived = all->members;
     }
-    comm->all = all;
-    comm->rank = rank;
+    comm->child->all = all;
+    comm->child->rank = rank;
   }
-  comm->parent = nullptr;
-  std::lock_guard const lock(comm->all->mutex);
-  if (comm->all->broken) *state = ncclRemoteError;
-  else if (comm->all->arrived < comm->all->members) *state = ncclInProgress;
+  ++comm->splits;
+  *std::exchange(comm->awaited, nullptr) = std::exchange(comm->child, nullptr);
   return ncclSuccess;
 }
 
@@ -335,7 +336,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return delete comm, --communicators, ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  if (comm->all != nullptr) comm->all->break_down();
+  comm->all->break_down();
+  if (comm->child != nullptr) delete comm->child, --communicators;
   return delete comm, --communicators, ncclSuccess;
 }
 

@@ -51,20 +51,14 @@ class handle {
     // The communicators of a mesh can share buffers, because they use the same stream one after
     // another.
     config.splitShare = is_alone ? 0 : 1;
-    make(parent.call(
-        where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
-    parent.settle(where_);
+    // NCCL writes the new communicator when the parent has ended the split, not before.
+    parent.split(where_, color, key, &comm_, config);
+    make(ncclSuccess);
   }
   /// Takes part in a split of this communicator without becoming a member of a new one. Collective.
   void stay_out_of_split() {
-    call_site where = where_;
-    where.what = "ncclCommSplit";
-    auto config = settings();
     ncclComm_t none = nullptr;
-    call(where, [&](ncclComm_t comm) {
-      return ncclCommSplit(comm, NCCL_SPLIT_NOCOLOR, 0, &none, &config);
-    });
-    settle(where);
+    split({where_.rank, where_.axes, "ncclCommSplit"}, NCCL_SPLIT_NOCOLOR, 0, &none, settings());
   }
   handle(handle const&) = delete;
   handle& operator=(handle const&) = delete;
@@ -141,6 +135,19 @@ class handle {
     config.commName = name_.c_str();
     return config;
   }
+  /// Splits this communicator and waits until NCCL has written the new one to *made. Throws
+  /// ashlar::error if that fails. Then this communicator is aborted, so that NCCL does not write to
+  /// *made later.
+  void split(call_site const& where, int color, int key, ncclComm_t* made, ncclConfig_t config) {
+    try {
+      call(where, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, made, &config); });
+      settle(where);
+    } catch (error const& e) {
+      abort(e.what());
+      throw;
+    }
+  }
+  /// Waits until the communicator is ready. `status` is the result of the call that creates it.
   void make(ncclResult_t status) {
     try {
       check(status, where_);

@@ -34,7 +34,7 @@ inline std::string to_string(schedule const& s) {
   std::string text = s.wired == wiring::vee ? "vee\n" : "";
   for (std::size_t p = 0; p < s.order.size(); ++p) {
     text += std::to_string(p) + ":";
-    for (auto const& a : s.order[p]) text += " " + to_string(a);
+    for (auto const& a : s.order[p]) text.append(" ").append(to_string(a));
     text += "\n";
   }
   return text;
