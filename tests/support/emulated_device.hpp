@@ -12,7 +12,7 @@
 //                        `backwards` is set; a kernel that depends on the order, for example
 //                        because a barrier is missing, then gives different results
 //   shared memory        has exactly the requested size, and is initialized to NaN
-//   fold                 combines values of threads in the same order as a device's warp shuffles
+//   fold, fold_warps     combine values of threads in the same order as a device's warp shuffles
 //   mma, load_matrices   place elements as kernel/warp_matrix.hpp describes; each row of 16 bytes
 //                        must be aligned
 //   copy_async           sets its target to NaN at once, and writes the data when the kernel waits
@@ -74,6 +74,20 @@ class emulated_block {
   template <class V, class Combine>
   V fold(per_thread<V>& values, V* scratch, Combine const& combine) const {
     constexpr int warp = ashlar::cuda::warp;
+    fold_warps(values, combine);
+    for (int first = 0; first < threads_; first += warp)
+      std::memcpy(scratch + first / warp, &values[first], sizeof(V));
+    V total = scratch[0];
+    for (int w = 1; w < threads_ / warp; ++w) total = combine(total, scratch[w]);
+    std::memset(static_cast<void*>(scratch), 0xff,
+                sizeof(V) * static_cast<std::size_t>(threads_ / warp));
+    barrier();
+    return total;
+  }
+
+  template <class V, class Combine>
+  void fold_warps(per_thread<V>& values, Combine const& combine) const {
+    constexpr int warp = ashlar::cuda::warp;
     for (int first = 0; first < threads_; first += warp) {
       for (int offset = warp / 2; offset > 0; offset /= 2) {
         for (int lane = 0; lane < offset; ++lane) {
@@ -81,14 +95,8 @@ class emulated_block {
           mine = combine(mine, values[first + lane + offset]);
         }
       }
-      std::memcpy(scratch + first / warp, &values[first], sizeof(V));
+      for (int lane = 1; lane < warp; ++lane) values[first + lane] = values[first];
     }
-    V total = scratch[0];
-    for (int w = 1; w < threads_ / warp; ++w) total = combine(total, scratch[w]);
-    std::memset(static_cast<void*>(scratch), 0xff,
-                sizeof(V) * static_cast<std::size_t>(threads_ / warp));
-    barrier();
-    return total;
   }
 
   template <class Get>

@@ -33,17 +33,20 @@ inline constexpr strided_case strided_cases[] = {
     {1, {0}, {1}, {1}, 0, 0},
     {1, {1}, {5}, {3}, 0, 0},
     {1, {100}, {1}, {1}, 0, 0},
-    {1, {64}, {1}, {1}, 0, 1},                         // the destination is not aligned to 16 bytes
-    {2, {5, 16}, {24, 1}, {16, 1}, 8, 0},              // lengths and strides divisible by 8
-    {2, {5, 12}, {20, 1}, {12, 1}, 4, 0},              // lengths and strides divisible by 4
-    {2, {5, 7}, {9, 1}, {7, 1}, 1, 0},                 // odd lengths and strides
-    {2, {40, 35}, {1, 41}, {36, 1}, 0, 0},             // a transposition with partial tiles
-    {2, {32, 64}, {1, 32}, {64, 1}, 0, 0},             // a transposition of whole tiles
-    {2, {6, 8}, {0, 1}, {8, 1}, 0, 0},                 // every row is a copy of one row
-    {2, {6, 8}, {1, 0}, {8, 1}, 0, 0},                 // every column is a copy of one column
-    {2, {9, 5}, {10, 2}, {15, 3}, 0, 0},               // nothing contiguous
-    {3, {3, 4, 16}, {128, 32, 1}, {16, 48, 1}, 0, 0},  // outer dimensions swapped
-    {3, {3, 33, 20}, {700, 1, 35}, {660, 20, 1}, 0, 0},  // one transposed plane per batch index
+    {1, {64}, {1}, {1}, 0, 1},              // the destination is not aligned to 16 bytes
+    {2, {5, 16}, {24, 1}, {16, 1}, 8, 0},   // lengths and strides divisible by 8
+    {2, {5, 12}, {20, 1}, {12, 1}, 4, 0},   // lengths and strides divisible by 4
+    {2, {5, 7}, {9, 1}, {7, 1}, 1, 0},      // odd lengths and strides
+    {2, {40, 35}, {1, 41}, {36, 1}, 0, 0},  // a transposition with partial tiles
+    {2, {32, 64}, {1, 32}, {64, 1}, 0, 0},  // a transposition of whole tiles
+    {2, {40, 70}, {1, 42}, {72, 1}, 0, 0},  // a transposition by pairs of elements
+    {2, {40, 70}, {1, 42}, {72, 1}, 1, 0},  // the same, but the source begins at an odd element
+    {3, {4, 130, 6}, {1200, 1, 200}, {800, 6, 1}, 2, 2},  // planes by pairs, with a partial tile
+    {2, {6, 8}, {0, 1}, {8, 1}, 0, 0},                    // every row is a copy of one row
+    {2, {6, 8}, {1, 0}, {8, 1}, 0, 0},                    // every column is a copy of one column
+    {2, {9, 5}, {10, 2}, {15, 3}, 0, 0},                  // nothing contiguous
+    {3, {3, 4, 16}, {128, 32, 1}, {16, 48, 1}, 0, 0},     // outer dimensions swapped
+    {3, {3, 33, 20}, {700, 1, 35}, {660, 20, 1}, 0, 0},   // one transposed plane per batch index
     {4, {2, 3, 4, 8}, {96, 8, 24, 1}, {96, 32, 8, 1}, 0, 0},  // heads and tokens swapped
 };
 

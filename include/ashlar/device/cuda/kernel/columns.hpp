@@ -53,15 +53,25 @@ struct chunk_sums {
     std::int64_t const first = place.quotient * chunk_rows;
     std::int64_t const last = first + chunk_rows < rows ? first + chunk_rows : rows;
     A sums[Term::outputs][Width] = {};
-    for (std::int64_t r = first; r < last; ++r) {
-      A values[Term::outputs][Width];
-      term.template get<Width>(r, c, values);
-      for (int o = 0; o < Term::outputs; ++o)
-        for (int k = 0; k < Width; ++k) sums[o][k] += values[o][k];
-    }
+    // The addends of several rows are read at once, so that the thread waits for them once.
+    std::int64_t r = first;
+    for (; r + rows_at_once <= last; r += rows_at_once) add<rows_at_once>(r, c, sums);
+    for (; r < last; ++r) add<1>(r, c, sums);
     for (int o = 0; o < Term::outputs; ++o)
       for (int k = 0; k < Width; ++k)
         partial[(o * chunks + place.quotient) * cols + c + k] = sums[o][k];
+  }
+
+ private:
+  static constexpr int rows_at_once = 4;
+
+  template <int Rows>
+  ASHLAR_HD void add(std::int64_t row, std::int64_t c, A (&sums)[Term::outputs][Width]) const {
+    A values[Rows][Term::outputs][Width];
+    ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) term.template get<Width>(row + j, c, values[j]);
+    ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) for (int o = 0; o < Term::outputs;
+                                                      ++o) for (int k = 0; k < Width; ++k)
+        sums[o][k] += values[j][o][k];
   }
 };
 
@@ -85,7 +95,13 @@ struct chunk_fold {
       if (column(t) < Outputs * cols) {
         division const place(column(t), cols);
         A const* const from = partial + place.quotient * chunks * cols + place.remainder;
-        for (std::int64_t k = t / warp; k < chunks; k += lanes) total += from[k * cols];
+        std::int64_t k = t / warp;
+        for (; k + 3 * lanes < chunks; k += 4 * lanes) {
+          A addends[4];
+          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) addends[j] = from[(k + j * lanes) * cols];
+          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) total += addends[j];
+        }
+        for (; k < chunks; k += lanes) total += from[k * cols];
       }
       sums[t] = total;
     });

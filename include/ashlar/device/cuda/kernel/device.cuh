@@ -11,6 +11,7 @@
 //   fold       a reduction by shuffles within each warp: lane l is combined with lane l + 16, then
 //              l + 8, ... l + 1. Then every thread combines the results of the warps from left to
 //              right.
+//   fold_warps  the same within each warp; then lane 0 sends its result to the other lanes
 //   mma, load_matrices, copy_async   mma.sync.m16n8k16, ldmatrix and cp.async, which need sm_80
 //
 // Only nvcc compiles this file, once for the device and once for the host. In the pass for the
@@ -85,17 +86,7 @@ class device_block {
   ASHLAR_HD V fold(per_thread<V>& values, V* scratch, Combine const& combine) const {
     V total = values[0];
 #ifdef __CUDA_ARCH__
-    static_assert(sizeof(V) % sizeof(unsigned) == 0);
-    constexpr int words = sizeof(V) / sizeof(unsigned);
-    for (int offset = warp / 2; offset > 0; offset /= 2) {
-      unsigned mine[words];
-      unsigned theirs[words];
-      std::memcpy(mine, &total, sizeof(V));
-      for (int w = 0; w < words; ++w) theirs[w] = __shfl_down_sync(~0u, mine[w], offset);
-      V other = total;
-      std::memcpy(&other, theirs, sizeof(V));
-      total = combine(total, other);
-    }
+    fold_warp(total, combine);
     int const thread = static_cast<int>(threadIdx.x);
     if (thread % warp == 0) scratch[thread / warp] = total;
     __syncthreads();
@@ -104,6 +95,14 @@ class device_block {
     __syncthreads();  // The next fold may overwrite scratch.
 #endif
     return total;
+  }
+
+  template <class V, class Combine>
+  ASHLAR_HD void fold_warps(per_thread<V>& values, Combine const& combine) const {
+#ifdef __CUDA_ARCH__
+    fold_warp(values[0], combine);
+    values[0] = shuffled(values[0], [](unsigned word) { return __shfl_sync(~0u, word, 0); });
+#endif
   }
 
   template <class Get>
@@ -196,6 +195,29 @@ class device_block {
   }
 
  private:
+#ifdef __CUDA_ARCH__
+  /// Returns the value that consists of the words shuffle(word) for the words of `value`.
+  template <class V, class Shuffle>
+  static __device__ V shuffled(V const& value, Shuffle const& shuffle) {
+    static_assert(sizeof(V) % sizeof(unsigned) == 0);
+    constexpr int words = sizeof(V) / sizeof(unsigned);
+    unsigned all[words];
+    std::memcpy(all, &value, sizeof(V));
+    for (int w = 0; w < words; ++w) all[w] = shuffle(all[w]);
+    V result = value;
+    std::memcpy(&result, all, sizeof(V));
+    return result;
+  }
+  /// Reduces the values of a warp. Lane 0 gets the total.
+  template <class V, class Combine>
+  static __device__ void fold_warp(V& total, Combine const& combine) {
+    for (int offset = warp / 2; offset > 0; offset /= 2)
+      total = combine(total, shuffled(total, [offset](unsigned word) {
+                        return __shfl_down_sync(~0u, word, offset);
+                      }));
+  }
+#endif
+
   std::byte* shared_;
 };
 

@@ -23,6 +23,8 @@
 //   per_thread<V> v(block)         one variable of type V for each thread; thread t uses v[t]
 //   block.fold(v, scratch, f)      reduces all v[t] by f in a fixed order and returns the result
 //                                  to every thread; `scratch` is shared memory for one V per warp
+//   block.fold_warps(v, f)         reduces the v[t] of each warp by f in a fixed order and stores
+//                                  the result in the v[t] of the warp's threads; without a barrier
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
 // `get` is a function: get(t) returns the operands of thread t.

@@ -8,7 +8,7 @@
 // elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
 //   column_share   every n-th pack of the row, read from memory at each use
-//   kept_share     the same packs, at most kept_packs of them, read once and kept in registers
+//   kept_share     the same packs, at most Packs of them, read once and kept in registers
 //
 // Two types are for a row that begins in the middle of a pack:
 //
@@ -21,10 +21,6 @@
 #include <ashlar/device/cuda/kernel/pack.hpp>
 
 namespace ashlar::cuda {
-
-/// The number of packs of a row that one thread can keep in registers. A pack is a group of
-/// adjacent elements, usually 16 bytes.
-inline constexpr int kept_packs = 4;
 
 /// The packs (groups of Width adjacent elements) of a row that one thread processes. The packs are
 /// read from memory at each use.
@@ -95,23 +91,23 @@ struct body_share : column_share<Width> {
   ASHLAR_HD bool is_first() const { return false; }
 };
 
-template <class T, int Width, int Slots>
+template <class T, int Width, int Slots, int Packs>
 struct kept_columns {
-  pack<T, Width> at[Slots][kept_packs];
+  pack<T, Width> at[Slots][Packs];
 };
 
 /// The packs (groups of Width adjacent elements) of a row that one thread processes. A thread has
-/// at most kept_packs packs, and they are kept in registers.
-template <class T, int Width, int Slots>
+/// at most Packs packs, and they are kept in registers.
+template <class T, int Width, int Slots, int Packs>
 struct kept_share {
   std::int64_t cols;
   int thread;
   int threads;
-  kept_columns<T, Width, Slots>* kept;
+  kept_columns<T, Width, Slots, Packs>* kept;
 
   template <class F>
   ASHLAR_HD void operator()(F const& f) const {
-    ASHLAR_UNROLL for (int k = 0; k < kept_packs; ++k) {
+    ASHLAR_UNROLL for (int k = 0; k < Packs; ++k) {
       std::int64_t const c = (std::int64_t{k} * threads + thread) * Width;
       if (c < cols) f(c, k);
     }

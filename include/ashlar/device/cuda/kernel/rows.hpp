@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Kernels on the rows of a rows x cols array, for example softmax. A thread block processes one row
-// at a time. Each thread computes a partial result from its columns of the row. The block combines
-// the partial results of its threads to a total. Then each thread applies the total to its columns.
-// A pack is a group of Width adjacent elements (16 bytes) that a thread reads at once. An operation
-// `op` of type Op defines:
+// Kernels on the rows of a rows x cols array, for example softmax. A thread block, or for short
+// rows a warp, processes one row at a time. Each thread computes a partial result from its columns
+// of the row. The block or warp combines the partial results of its threads to a total. Then each
+// thread applies the total to its columns. A pack is a group of Width adjacent elements (16 bytes)
+// that a thread reads at once. An operation `op` of type Op defines:
 //
 //   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
 //   Op::combine(a, b)                       combines two Op::partial
@@ -31,10 +31,11 @@
 // Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines
 // Op::kept, the row determines how often an element is read:
 //
-//   row                         threads     each element is read from memory
-//   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
-//   longer, or not aligned      .. 1024     twice, the second time from the cache: a long row gets
-//                                           many threads, so that few rows share the cache
+//   row                         threads      each element is read from memory
+//   up to 256 packs, aligned    32, a warp   once: each thread keeps up to 8 packs in registers
+//   up to 1024 packs, aligned   256          once: each thread keeps up to 4 packs in registers
+//   longer, or not aligned      .. 1024      twice, the second time from the cache: a long row gets
+//                                            many threads, so that few rows share the cache
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
 //
@@ -66,7 +67,42 @@ concept folds_rows = requires { typename Op::partial; };
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 
-template <class T, int Width, class Op>
+/// Processes a row by each warp. The packs of a row are at most Packs for each lane.
+template <class T, int Width, int Packs, class Op>
+struct warp_row_kernel {
+  static constexpr int launch_threads = 256;
+  static constexpr std::int64_t rows_at_once = launch_threads / warp;
+  Op op;
+  std::int64_t rows;
+  std::int64_t cols;
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    using partial = typename Op::partial;
+    using columns = kept_columns<T, Width, Op::kept, Packs>;
+    typename Block::template per_thread<partial> parts(block);
+    typename Block::template per_thread<columns> kept(block);
+    auto const share = [&](int t) {
+      return kept_share<T, Width, Op::kept, Packs>{cols, t % warp, warp, &kept[t]};
+    };
+    for (std::int64_t first = block.index() * rows_at_once; first < rows;
+         first += block.count() * rows_at_once) {
+      block.each_alone([&](int t) {
+        // After the last row, warps read it again, because all threads take part in the fold.
+        std::int64_t const row = first + t / warp;
+        parts[t] = op.template gather<Width>(row < rows ? row : rows - 1, share(t));
+      });
+      block.fold_warps(parts, [](partial const& a, partial const& b) { return Op::combine(a, b); });
+      block.each_alone([&](int t) {
+        std::int64_t const row = first + t / warp;
+        if (row < rows) op.template apply<Width>(row, share(t), parts[t]);
+      });
+    }
+  }
+};
+
+/// Processes a row by each block. The packs of a row are at most Packs for each thread.
+template <class T, int Width, int Packs, class Op>
 struct kept_row_kernel {
   static constexpr int launch_threads = 256;
   Op op;
@@ -76,14 +112,12 @@ struct kept_row_kernel {
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
     using partial = typename Op::partial;
-    struct state {
-      kept_columns<T, Width, Op::kept> kept;
-    };
+    using columns = kept_columns<T, Width, Op::kept, Packs>;
     auto* const scratch = reinterpret_cast<partial*>(block.shared());
     typename Block::template per_thread<partial> parts(block);
-    typename Block::template per_thread<state> states(block);
+    typename Block::template per_thread<columns> kept(block);
     auto const share = [&](int t) {
-      return kept_share<T, Width, Op::kept>{cols, t, block.threads(), &states[t].kept};
+      return kept_share<T, Width, Op::kept, Packs>{cols, t, block.threads(), &kept[t]};
     };
     for (std::int64_t row = block.index(); row < rows; row += block.count()) {
       block.each_alone([&](int t) { parts[t] = op.template gather<Width>(row, share(t)); });
@@ -179,7 +213,7 @@ void launch_rows(Launcher const& launch, char const* name, Op const& op, std::in
     launch.blocks(name, kernel, blocks, threads, scratch);
   };
   auto const run_streamed = [&](auto const& kernel, std::int64_t units) {
-    run(kernel, folds_rows<Op> && units > 256 * kept_packs ? 1024 : threads_for(units));
+    run(kernel, folds_rows<Op> && units > 1024 ? 1024 : threads_for(units));
   };
   constexpr int w = widest<T>;
   if constexpr (takes_any_row<Op>) {
@@ -188,8 +222,16 @@ void launch_rows(Launcher const& launch, char const* name, Op const& op, std::in
   }
   if (!packable || cols % w != 0) return run_streamed(row_kernel<1, Op>{op, rows, cols}, cols);
   if constexpr (keeps_rows<Op>) {
-    if (cols <= w * 256 * kept_packs)
-      return run(kept_row_kernel<T, w, Op>{op, rows, cols}, threads_for(cols / w));
+    auto const run_warps = [&]<int Packs>() {
+      using kernel = warp_row_kernel<T, w, Packs, Op>;
+      launch.blocks(name, kernel{op, rows, cols},
+                    at_most((rows + kernel::rows_at_once - 1) / kernel::rows_at_once, 65536),
+                    kernel::launch_threads, 0);
+    };
+    std::int64_t const packs = cols / w;
+    if (packs <= warp * 4) return run_warps.template operator()<4>();
+    if (packs <= warp * 8) return run_warps.template operator()<8>();
+    if (packs <= 256 * 4) return run(kept_row_kernel<T, w, 4, Op>{op, rows, cols}, 256);
   }
   run_streamed(row_kernel<w, Op>{op, rows, cols}, cols / w);
 }

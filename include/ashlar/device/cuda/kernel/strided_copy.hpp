@@ -8,8 +8,9 @@
 // strides:
 //
 //   both arrays contiguous along the last dim           units of up to 16 bytes (strided.hpp)
-//   destination contiguous along the last dim, source   tiles of 32 x 32 in shared memory, so that
-//   contiguous along another dim                        both arrays are accessed contiguously
+//   destination contiguous along the last dim, source   tiles of 32 x 32 or 64 x 64 in shared
+//   contiguous along another dim                        memory, so that both arrays are accessed
+//                                                       contiguously
 //   otherwise                                           element by element
 //
 // Elements have 1, 2, 4 or 8 bytes, are aligned to their size, and are moved as raw bits. The
@@ -70,15 +71,19 @@ struct copy_units {
   }
 };
 
-inline constexpr int tile = 32;
-
 /// Copies by a tiled transposition in shared memory. The dim along which the source is contiguous
 /// and the dim along which the destination is contiguous form planes of src_run x dst_run elements.
-/// Each plane is copied in tiles of 32 x 32.
-template <int Bytes>
+/// Each plane is copied in square tiles. A thread moves `Group` elements at once that are adjacent
+/// in memory, 1 or 2. With 2, the runs must be multiples of 2, and so must be all strides except
+/// the two that are 1, and addresses must be multiples of 2 elements.
+template <int Bytes, int Group>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
+  static constexpr int tile = warp * Group;  // a warp accesses one row of the tile at once
+  static constexpr int pitch = tile + Group;
+  static constexpr std::int64_t shared_bytes = std::int64_t{tile} * pitch * Bytes;
   using element = typename unit<Bytes>::type;
+  using group = typename unit<Bytes * Group>::type;
   strided_space outer;            // the dims outside of the planes
   std::int64_t src_run, dst_run;  // extents of the plane
   std::int64_t src_stride;        // the stride of the plane's second dim in the source
@@ -89,7 +94,7 @@ struct copy_tiles {
 
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
-    auto* const held = reinterpret_cast<element*>(block.shared());  // [tile][tile + 1]
+    auto* const held = reinterpret_cast<element*>(block.shared());  // [tile][pitch]
     division const across(block.index(), dst_tiles);
     division const along(across.quotient, src_tiles);
     std::int64_t from = 0;
@@ -99,19 +104,29 @@ struct copy_tiles {
     std::int64_t const q0 = across.remainder * tile;  // position along the second dim
     auto const* const source = static_cast<element const*>(src) + from;
     auto* const target = static_cast<element*>(dst) + to;
-    int const step = block.threads() / tile;
+    constexpr int step = launch_threads / warp, turns = tile / step;
     block.each([&](int t) {
-      std::int64_t const p = p0 + t % tile;
-      for (int r = t / tile; r < tile; r += step) {
-        if (p < src_run && q0 + r < dst_run)
-          held[r * (tile + 1) + t % tile] = source[p + (q0 + r) * src_stride];
+      int const at = t % warp * Group;
+      group read[turns] = {};  // a thread waits once for all that it reads
+      ASHLAR_UNROLL for (int k = 0; k < turns; ++k) {
+        int const r = t / warp + k * step;
+        if (p0 + at < src_run && q0 + r < dst_run)
+          read[k] = *reinterpret_cast<group const*>(source + p0 + at + (q0 + r) * src_stride);
+      }
+      ASHLAR_UNROLL for (int k = 0; k < turns; ++k) {
+        int const r = t / warp + k * step;
+        *reinterpret_cast<group*>(held + r * pitch + at) = read[k];
       }
     });
     block.each([&](int t) {
-      std::int64_t const q = q0 + t % tile;
-      for (int r = t / tile; r < tile; r += step) {
-        if (q < dst_run && p0 + r < src_run)
-          target[q + (p0 + r) * dst_stride] = held[t % tile * (tile + 1) + r];
+      int const at = t % warp * Group;
+      ASHLAR_UNROLL for (int k = 0; k < turns; ++k) {
+        int const r = t / warp + k * step;
+        group written = held[at * pitch + r];
+        if constexpr (Group == 2)
+          written |= static_cast<group>(held[(at + 1) * pitch + r]) << (8 * Bytes);
+        if (q0 + at < dst_run && p0 + r < src_run)
+          *reinterpret_cast<group*>(target + q0 + at + (p0 + r) * dst_stride) = written;
       }
     });
   }
@@ -136,28 +151,53 @@ inline int source_run(device::host::strided_loop const& loop) {
   return -1;
 }
 
-template <int Bytes, class Launcher>
-void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop, int run,
-                  void const* src, void* dst) {
+template <int Bytes, int Group, class Launcher>
+void launch_tiles_of(Launcher const& launch, device::host::strided_loop const& loop, int run,
+                     void const* src, void* dst) {
+  using copy = copy_tiles<Bytes, Group>;
   auto const plane = loop.dim[static_cast<std::size_t>(run)];
   auto const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
   device::host::strided_loop rest;
   for (int d = 0; d + 1 < loop.rank; ++d)
     if (d != run)
       rest.dim[static_cast<std::size_t>(rest.rank++)] = loop.dim[static_cast<std::size_t>(d)];
-  std::int64_t const src_tiles = (plane.extent + tile - 1) / tile;
-  std::int64_t const dst_tiles = (inner.extent + tile - 1) / tile;
-  copy_tiles<Bytes> const copy{strided_space(rest, 1),
-                               plane.extent,
-                               inner.extent,
-                               inner.src_stride,
-                               plane.dst_stride,
-                               src_tiles,
-                               dst_tiles,
-                               src,
-                               dst};
-  std::int64_t const blocks = copy.outer.units() * src_tiles * dst_tiles;
-  launch.blocks("copy_strided", copy, blocks, 256, tile * (tile + 1) * Bytes);
+  std::int64_t const src_tiles = (plane.extent + copy::tile - 1) / copy::tile;
+  std::int64_t const dst_tiles = (inner.extent + copy::tile - 1) / copy::tile;
+  copy const all{strided_space(rest, 1),
+                 plane.extent,
+                 inner.extent,
+                 inner.src_stride,
+                 plane.dst_stride,
+                 src_tiles,
+                 dst_tiles,
+                 src,
+                 dst};
+  launch.blocks("copy_strided", all, all.outer.units() * src_tiles * dst_tiles,
+                copy::launch_threads, copy::shared_bytes);
+}
+
+/// Returns whether copy_tiles may move pairs of elements of `bytes` bytes.
+inline bool moves_pairs(device::host::strided_loop const& loop, int run, std::int64_t bytes,
+                        std::uintptr_t addresses) {
+  std::int64_t odd = static_cast<std::int64_t>(addresses) / bytes;
+  for (int d = 0; d < loop.rank; ++d) {
+    auto const& dim = loop.dim[static_cast<std::size_t>(d)];
+    if (d == run || d + 1 == loop.rank) odd |= dim.extent;
+    if (d != run) odd |= dim.src_stride;
+    if (d + 1 != loop.rank) odd |= dim.dst_stride;
+  }
+  return odd % 2 == 0;
+}
+
+template <int Bytes, class Launcher>
+void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop, int run,
+                  void const* src, void* dst) {
+  if constexpr (Bytes == 2) {
+    if (moves_pairs(loop, run, Bytes,
+                    reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst)))
+      return launch_tiles_of<Bytes, 2>(launch, loop, run, src, dst);
+  }
+  launch_tiles_of<Bytes, 1>(launch, loop, run, src, dst);
 }
 
 }  // namespace detail
