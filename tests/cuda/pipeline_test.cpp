@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests nets in pipeline stages on GPU ranks. If there are fewer devices than ranks, all ranks share
-// one device (support/gpu_ranks.hpp). Losses, gradient norms, predictions and parameters must be
-// those of the same net on one rank of the host.
+// Tests nets in pipeline stages on GPU ranks. If there are fewer devices than ranks, all ranks
+// share one device (support/gpu_ranks.hpp). Losses, gradient norms, predictions and parameters must
+// be those of the same net on one rank of the host.
 
 #include <doctest/doctest.h>
 #include <support/device_pipelines.hpp>

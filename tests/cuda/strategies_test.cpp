@@ -3,8 +3,8 @@
 // ranks: 2 4
 
 // Tests strategies of gradient synchronization on GPU ranks, with the cases of tests/cuda/fake. If
-// there are fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). Losses and
-// parameters must be those of the host. With sums by rank, they must be bitwise equal under all
+// there are fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). Losses
+// and parameters must be those of the host. With sums by rank, they must be bitwise equal under all
 // strategies.
 
 #include <doctest/doctest.h>

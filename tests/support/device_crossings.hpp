@@ -46,8 +46,8 @@ bool has_values(Tensor const& x, std::vector<T> const& values) {
 }
 
 /// Moves a tensor from placements on one part to placements on the other part, and back, for one in
-/// `one_in` pairs of placements. Returns the number of wrong results. wrong_messages(plan) is called
-/// after each crossing, and returns how much of what was sent differs from the plan.
+/// `one_in` pairs of placements. Returns the number of wrong results. wrong_messages(plan) is
+/// called after each crossing, and returns how much of what was sent differs from the plan.
 template <class T, class WrongMessages>
 int wrong_crossings(two_parts const& m, ashlar::shape const& extents, std::size_t one_in,
                     WrongMessages const& wrong_messages) {

@@ -3,7 +3,8 @@
 #pragma once
 
 // Trains small GPTs, on ranks with one device each and on one rank of the host, and compares the
-// results. The trainings run on a real device (tests/cuda) and on the fake device (tests/cuda/fake).
+// results. The trainings run on a real device (tests/cuda) and on the fake device
+// (tests/cuda/fake).
 
 #include <map>
 #include <string>
@@ -64,9 +65,9 @@ trained_net trained(Model& model, nn::token_batch const& batch, Optimizer const&
   return made;
 }
 
-/// The optimizer of trainings that are compared with the host's. Its updates are proportional to the
-/// gradients. Those of AdamW would turn gradients that differ only by rounding errors, as those of
-/// the biases of attention keys do, into parameters that differ.
+/// The optimizer of trainings that are compared with the host's. Its updates are proportional to
+/// the gradients. Those of AdamW would turn gradients that differ only by rounding errors, as those
+/// of the biases of attention keys do, into parameters that differ.
 inline constexpr ashlar::train::sgd plain_descent{.lr = 0.01, .momentum = 0.9};
 
 /// Trains a GPT on one rank of the host, in float. MPI must be initialized.
