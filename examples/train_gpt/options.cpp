@@ -51,8 +51,10 @@ void check_device(options const& o) {
     throw CLI::ValidationError("--precision", o.precision +
                                                   " is for --device cuda. Ranks on host memory "
                                                   "train in float.");
-  if (o.device == "cuda" && !o.pipeline.empty())
-    throw CLI::ValidationError("--pipeline", "pipelines do not run on GPUs yet.");
+  if (o.graph && !o.pipeline.empty())
+    throw CLI::ValidationError("--graph",
+                               "a step of a pipeline cannot be one graph. Leave out --graph, or "
+                               "--pipeline.");
   if (o.micro_batches == 0 && !searches_schedule(o))
     throw CLI::ValidationError("--micro-batches",
                                "auto is for --pipeline with --schedule auto. Give a number.");

@@ -3,9 +3,9 @@
 // ranks: 1 2 4
 
 // Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
-// one device (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake, and one test
-// case for sums::ordered. With sums::ordered, results must be bitwise equal to sums in the order
-// of the mesh (comm/sum_order.hpp).
+// one device (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake, and test cases
+// for both orders of sums (comm/sum_order.hpp): with sums::ordered, and with sums by rank, results
+// must be bitwise equal to sums in this order.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -29,21 +29,25 @@ TEST_CASE("asynchronous redistributions, several at a time") {
 
 TEST_CASE("values of the host") { reduce_values_of_the_host(gpu_ranks()); }
 
+TEST_CASE("broadcast and reduce of values in host memory") {
+  for (auto const how : {ashlar::nccl::sums::library, ashlar::nccl::sums::ordered})
+    broadcast_and_reduce(
+        mesh(gpu_ranks(), {{"gpu", gpu_ranks().size()}}, ashlar::machines::workstation, how));
+}
+
 TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// Sums values over all ranks and compares the result with a sum in the order of the mesh
-/// (comm/sum_order.hpp). The values are chosen so that rounding makes the sum depend on the order
-/// of the addends.
+/// Sums values over all ranks of a mesh of one axis, and compares the result with a sum in the
+/// order of the mesh (comm/sum_order.hpp). The values are chosen so that rounding makes the sum
+/// depend on the order of the addends.
 template <class T>
-void check_ordered_sums(std::int64_t elements) {
-  ashlar::topology const t{{"gpu", gpu_ranks().size()}};
+void check_ordered_sums(mesh const& m, std::int64_t elements) {
   auto const value = [](int addend, int i) {
     return static_cast<T>(float((i * 7919 + 104729 * addend) % 1009 - 500) *
                           (i % 3 != 0 ? 0.1f : 1e6f));
   };
-  mesh const m(gpu_ranks(), t, ashlar::machines::workstation, ashlar::nccl::sums::ordered);
   using tensor = ashlar::tensor<T, 1, ashlar::dynamic, ashlar::cuda::processor>;
   auto const stream = m.processor().stream;
   tensor x(m, {elements}, {ashlar::partial()});
@@ -61,18 +65,30 @@ void check_ordered_sums(std::int64_t elements) {
     int owner = 0;
     while (ashlar::balanced_part({0, elements}, p, owner).end() <= i) ++owner;
     using A = ashlar::accumulation_t<T>;
-    auto s = static_cast<A>(value((owner + 1) % p, i));
-    for (int k = 2; k <= p; ++k) s += static_cast<A>(value((owner + k) % p, i));
+    auto const addend = [&](int k) {
+      return static_cast<A>(value(ashlar::addend_at(m.sum_order(), k, owner, p), i));
+    };
+    auto s = addend(0);
+    for (int k = 1; k < p; ++k) s += addend(k);
     CHECK(static_cast<A>(sum[static_cast<std::size_t>(i)]) == static_cast<A>(static_cast<T>(s)));
   }
 }
 
-TEST_CASE("ordered sums have the bits of every other transport") {
+void check_ordered_sums_of_all_types(mesh const& m) {
   for (std::int64_t const elements : {1, 7, 64, 1003}) {
-    check_ordered_sums<float>(elements);
-    check_ordered_sums<double>(elements);
-    check_ordered_sums<ashlar::bfloat16>(elements);
+    check_ordered_sums<float>(m, elements);
+    check_ordered_sums<double>(m, elements);
+    check_ordered_sums<ashlar::bfloat16>(m, elements);
   }
+}
+
+TEST_CASE("ordered sums, and sums by rank, have the bits of every other transport") {
+  ashlar::topology const t{{"gpu", gpu_ranks().size()}};
+  check_ordered_sums_of_all_types(
+      mesh(gpu_ranks(), t, ashlar::machines::workstation, ashlar::nccl::sums::ordered));
+  mesh const by_rank(gpu_ranks(), t);
+  by_rank.set_sum_order(ashlar::sum_order::by_rank);
+  check_ordered_sums_of_all_types(by_rank);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sanitize.sh BUILD_FOLDER: runs the kernel tests in this folder under compute-sanitizer, with the
-# tools memcheck and racecheck. Exit status:
+# tools memcheck and racecheck. Then runs crossings, halos and pipelines on two ranks with memcheck.
+# These tests use NCCL, which tries calls of CUDA that may fail, so failed calls are not reported.
+# Exit status:
 #
 #   0    no error was found
 #   1    an error was found, or a test failed or did not end within ASHLAR_SANITIZE_TIMEOUT seconds
@@ -14,7 +16,10 @@ set -euo pipefail
 [ $# -eq 1 ] || { echo "Usage: tests/cuda/sanitize.sh BUILD_FOLDER" >&2; exit 2; }
 folder="$1/tests"
 limit="${ASHLAR_SANITIZE_TIMEOUT:-600}"
-tests=(rows elements strided)
+tests=(rows elements strided) tests_of_ranks=(crossing halo pipeline)
+# shellcheck source=cmake/mpi_environment.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../../cmake/mpi_environment.sh"
+export ASHLAR_NCCL_TIMEOUT="$limit" ASHLAR_TEST_DEADLINE="$limit"
 
 leave_out() {
   printf 'compute-sanitizer: not run: %s\n' "$1"
@@ -28,30 +33,38 @@ if [ -z "$sanitizer" ]; then
   done
 fi
 [ -n "$sanitizer" ] || leave_out 'it is not on the PATH and not below CUDA_HOME; it comes with the CUDA toolkit'
-for test in "${tests[@]}"; do
+for test in "${tests[@]}" "${tests_of_ranks[@]}"; do
   [ -x "$folder/cuda_${test}_test" ] || leave_out "$folder/cuda_${test}_test was not built"
 done
 
 output="$(mktemp)"
 trap 'rm -f "$output"' EXIT
 failed=0
+# check <tool> <test> <command>...: runs a test, and prints its result and its errors.
+check() {
+  local tool="$1" test="$2" status=0 start=$SECONDS result
+  shift 2
+  timeout --kill-after=10 "$limit" "$@" >"$output" 2>&1 || status=$?
+  case "$status" in
+    0) result=clean ;;
+    77) result='skipped by the test: it found no device' ;;
+    86) result='ERRORS' ;;
+    124 | 137) result="did not end within $limit s" ;;
+    *) result="the test failed, exit $status" ;;
+  esac
+  printf '%-9s  %-8s  %s, %d s\n' "$tool" "$test" "$result" $((SECONDS - start))
+  [ "$status" -ne 0 ] || return 0
+  failed=1
+  grep -E '^=========|ERROR' "$output" | head -n 60 || tail -n 20 "$output"
+}
 for tool in memcheck racecheck; do
   for test in "${tests[@]}"; do
-    status=0 start=$SECONDS
-    timeout --kill-after=10 "$limit" "$sanitizer" --tool "$tool" --error-exitcode 86 \
-      "$folder/cuda_${test}_test" >"$output" 2>&1 || status=$?
-    case "$status" in
-      0) result=clean ;;
-      77) result='skipped by the test: it found no device' ;;
-      86) result='ERRORS' ;;
-      124 | 137) result="did not end within $limit s" ;;
-      *) result="the test failed, exit $status" ;;
-    esac
-    printf '%-9s  %-8s  %s, %d s\n' "$tool" "$test" "$result" $((SECONDS - start))
-    if [ "$status" -ne 0 ]; then
-      failed=1
-      grep -E '^=========|ERROR' "$output" | head -n 60 || tail -n 20 "$output"
-    fi
+    check "$tool" "$test" "$sanitizer" --tool "$tool" --error-exitcode 86 "$folder/cuda_${test}_test"
   done
+done
+for test in "${tests_of_ranks[@]}"; do
+  # The code of stages in bfloat16 is that of stages in float, and each step takes long.
+  check memcheck "$test" "${ASHLAR_MPIEXEC:-mpirun}" -n 2 "$sanitizer" --tool memcheck \
+    --error-exitcode 86 --report-api-errors no "$folder/cuda_${test}_test" '--test-case-exclude=*bfloat16*'
 done
 exit "$failed"

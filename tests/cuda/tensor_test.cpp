@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
+#include <support/numbers.hpp>
 #include <support/placement_cases.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
@@ -16,14 +17,6 @@
 
 namespace ashlar_test {
 namespace {
-
-template <class T>
-std::vector<T> numbers(ashlar::shape const& extents) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < extents.elements(); ++i)
-    values.push_back(static_cast<T>(i % 31 - 9));
-  return values;
-}
 
 template <class T>
 void try_pairs(ashlar::topology const& t, ashlar::shape const& extents) {

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with
-# the host's losses. The tolerance is 1e-3 in float, and larger in tf32 and bf16. If there are fewer
-# GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
+# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks, also in two pipeline stages, and compares
+# the losses of 50 steps with the host's losses. The tolerance is 1e-3 in float, and larger in tf32
+# and bf16. If there are fewer GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
@@ -57,6 +57,13 @@ for ranks in 1 2; do
   compare "$ranks" 1e-2 --precision tf32
   compare "$ranks" 2e-2 --precision bf16
 done
+
+# Two pipeline stages. A step has two micro-batches, and so half as many sequences in each.
+training+=(--batch 4 --micro-batches 2)
+losses 1 "$work/reference" --device cpu
+for schedule in 1f1b eager; do compare 2 1e-3 --pipeline 2 --schedule "$schedule"; done
+compare 4 1e-3 --pipeline 2 --sync zero1
+compare 2 2e-2 --pipeline 2 --precision bf16
 
 # Starts one rank more than there are GPUs.
 status=0

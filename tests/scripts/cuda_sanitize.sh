@@ -4,8 +4,8 @@
 # processors: 1
 #
 # Tests the script tests/cuda/sanitize.sh on a machine without a GPU, with fake programs (shell
-# scripts) in place of nvidia-smi, compute-sanitizer and the tests. Both tools of compute-sanitizer
-# must run every test. Errors that they find, and missing programs, must be printed and determine
+# scripts) in place of nvidia-smi, compute-sanitizer, mpiexec and the tests. Both tools of
+# compute-sanitizer must run every test of kernels, and memcheck every test of ranks. Errors that they find, and missing programs, must be printed and determine
 # the exit status.
 set -euo pipefail
 
@@ -13,7 +13,7 @@ script="${ASHLAR_SOURCE_DIR:?run by CTest}/tests/cuda/sanitize.sh"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/build/tests"
-export CUDA_HOME="$work/nowhere" ASHLAR_SANITIZE_TIMEOUT=2
+export CUDA_HOME="$work/nowhere" ASHLAR_SANITIZE_TIMEOUT=2 ASHLAR_MPIEXEC="$work/bin/mpiexec"
 
 # play <name> <line of shell>: writes a fake program.
 play() {
@@ -39,15 +39,20 @@ if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 '
 # or with 86 if it finds an error.
 # shellcheck disable=SC2016
 play bin/compute-sanitizer 'tool=$2; shift 4; echo "========= COMPUTE-SANITIZER"
+  if [ "$1" = --report-api-errors ]; then shift 2; fi
   case "$tool $1" in $finds) echo "========= ERROR SUMMARY: 1 error"; exit 86 ;; esac; "$@"'
+# shellcheck disable=SC2016
+play bin/mpiexec 'shift 2; exec "$@"'
 gives 77 'cuda_rows_test was not built'
-for test in rows elements strided; do play "build/tests/cuda_${test}_test" 'exit 0'; done
+for test in rows elements strided crossing halo pipeline; do play "build/tests/cuda_${test}_test" 'exit 0'; done
 gives 0 'racecheck  strided   clean'
-[ "$(grep -c ' clean, ' "$work/output")" -eq 6 ] || { cat "$work/output"; exit 1; }
+[ "$(grep -c ' clean, ' "$work/output")" -eq 9 ] || { cat "$work/output"; exit 1; }
 export finds='racecheck*elements*'
 gives 1 'racecheck  elements  ERRORS'
 grep -q 'ERROR SUMMARY: 1 error' "$work/output"
 grep -q 'memcheck   elements  clean' "$work/output"
+export finds='memcheck*pipeline*'
+gives 1 'memcheck   pipeline  ERRORS'
 unset finds
 play build/tests/cuda_rows_test 'exit 3'
 gives 1 'memcheck   rows      the test failed, exit 3'

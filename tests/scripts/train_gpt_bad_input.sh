@@ -79,6 +79,7 @@ refused "--no-such-option" --no-such-option
 refused "bf16 is for --device cuda" --precision bf16
 refused "tf32 is for --device cuda" --device cpu --precision tf32
 refused "graphs are for --device cuda" --graph
+refused "a step of a pipeline cannot be one graph" "${net[@]}" --device cuda --pipeline 2 --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
 # This does not use `ldd | grep -q`, because grep -q may exit before ldd. A signal then ends ldd,

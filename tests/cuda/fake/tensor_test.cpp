@@ -6,6 +6,7 @@
 // without waiting for the stream reads garbage and fails these tests.
 
 #include <doctest/doctest.h>
+#include <support/numbers.hpp>
 #include <support/placement_cases.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
@@ -17,7 +18,6 @@
 #include <ashlar/tensor/slice.hpp>
 
 #include "fake_ranks.hpp"
-#include "numbers.hpp"
 
 namespace ashlar_test {
 namespace {

@@ -19,6 +19,11 @@ TEST_CASE("float, on one rank, on two by two, and with tensors split") {
   compare<float>({{"gpu", 2}}, true, 0.1, 1e-5, 20);
 }
 
+TEST_CASE("float, in two pipeline stages of one and of two ranks") {
+  compare_in_stages<float>({{"gpu", 2}}, 0.1, 1e-5, 20);
+  compare_in_stages<float>({{"node", 2}, {"gpu", 2}}, 0, 1e-5, 20);
+}
+
 TEST_CASE("the profile has a range for each step, each phase and each layer's pass") {
   if (!ASHLAR_HAS_NVTX) return;
   fake::all_ranks(1, [](ashlar::nccl::world const& w) {

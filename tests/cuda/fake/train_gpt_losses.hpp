@@ -17,6 +17,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/pipeline.hpp>
 #include <ashlar/train/trainer.hpp>
 
 #include "../../../examples/train_gpt/text.hpp"
@@ -35,22 +36,38 @@ inline auto gpt(double dropout) {
                    nn::layer_norm(features), nn::linear(features, 256));
 }
 
-/// Returns the losses of the first steps of training on the text of this file, as train_gpt
-/// computes them.
-template <class T, class Mesh>
-std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropout, int steps = 50) {
+template <class T>
+search::problem problem_of(double dropout) {
+  return any_length(nn::describe<T>(gpt(dropout), nn::token_batch{batch, context, micro_batches}));
+}
+
+/// Returns the losses of the first steps of training on the text of this file under a plan, or a
+/// plan in pipeline stages, as train_gpt computes them.
+template <class T, class Mesh, class Plan>
+std::vector<double> losses_under(Mesh const& mesh, Plan const& plan, double dropout, int steps) {
   example::byte_batches const data(example::load_text(mesh, __FILE__, {}), batch * micro_batches,
                                    context, 1);
-  auto const net = gpt(dropout);
-  auto const problem = nn::describe<T>(net, nn::token_batch{batch, context, micro_batches});
-  auto const plan = tensor_parallel
-                        ? search::tensor_parallel(problem, mesh.topology(), mesh.machine())
-                        : search::data_parallel(problem, mesh.topology(), mesh.machine());
-  auto model = nn::place<T>(net, mesh, plan, 1);
+  auto model = nn::place<T>(gpt(dropout), mesh, plan, 1);
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-3}, {.clip = 1.0});
   std::vector<double> all;
   for (int step = 0; step < steps; ++step) all.push_back(trainer.step(data(step)).loss);
   return all;
+}
+template <class T, class Mesh>
+std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropout, int steps = 50) {
+  auto const problem = problem_of<T>(dropout);
+  auto const plan = tensor_parallel
+                        ? search::tensor_parallel(problem, mesh.topology(), mesh.machine())
+                        : search::data_parallel(problem, mesh.topology(), mesh.machine());
+  return losses_under<T>(mesh, plan, dropout, steps);
+}
+/// The same in two pipeline stages, as with the option --pipeline 2 of train_gpt.
+template <class T, class Mesh>
+std::vector<double> losses_in_stages(Mesh const& mesh, double dropout, int steps) {
+  auto const plan = search::pipeline([&](int) { return problem_of<T>(dropout); }, mesh.topology(),
+                                     mesh.machine(),
+                                     {.stages = {2}, .micro_batches = {micro_batches}});
+  return losses_under<T>(mesh, plan, dropout, steps);
 }
 
 struct host_run {
@@ -77,17 +94,29 @@ inline double largest_difference(std::vector<double> const& a, std::vector<doubl
   return worst;
 }
 
-template <class T>
-void compare(ashlar::topology const& t, bool tensor_parallel, double dropout, double tolerance,
-             int steps = 50) {
+/// Trains with `losses_on(mesh)` on fake GPU ranks, and compares the losses with those of the host.
+template <class LossesOn>
+void compare_losses(ashlar::topology const& t, double dropout, double tolerance, int steps,
+                    LossesOn const& losses_on) {
   auto expected = dropout == 0 ? host_losses().plain : host_losses().with_dropout;
   expected.resize(static_cast<std::size_t>(steps));
   fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
-    auto const found = losses<T>(ashlar::nccl::mesh(w, t), tensor_parallel, dropout, steps);
-    double const worst = largest_difference(found, expected);
+    double const worst = largest_difference(losses_on(ashlar::nccl::mesh(w, t)), expected);
     if (w.rank() == 0) MESSAGE(to_string(t) << ": largest relative difference " << worst);
     CHECK(worst < tolerance);
   });
+}
+template <class T>
+void compare(ashlar::topology const& t, bool tensor_parallel, double dropout, double tolerance,
+             int steps = 50) {
+  compare_losses(t, dropout, tolerance, steps, [&](auto const& mesh) {
+    return losses<T>(mesh, tensor_parallel, dropout, steps);
+  });
+}
+template <class T>
+void compare_in_stages(ashlar::topology const& t, double dropout, double tolerance, int steps) {
+  compare_losses(t, dropout, tolerance, steps,
+                 [&](auto const& mesh) { return losses_in_stages<T>(mesh, dropout, steps); });
 }
 
 }  // namespace ashlar_test

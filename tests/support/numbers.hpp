@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Values for tests of tensors on fake GPU ranks.
+// Values for tests of tensors on GPU ranks, real or fake.
 
 #include <cstdint>
 #include <vector>

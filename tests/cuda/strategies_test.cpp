@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2 4
+
+// Tests strategies of gradient synchronization on GPU ranks, with the cases of tests/cuda/fake. If
+// there are fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). Losses
+// and parameters must be those of the host. With sums by rank, they must be bitwise equal under all
+// strategies.
+
+#include <doctest/doctest.h>
+#include <support/device_strategies.hpp>
+#include <support/gpu_ranks.hpp>
+
+namespace ashlar_test {
+
+TEST_CASE("strategies of gradient synchronization, and sums by rank") {
+  check_strategies_on_meshes(gpu_ranks(), strategies_on_host());
+}
+
+}  // namespace ashlar_test
