@@ -3,8 +3,9 @@
 // ranks: 1 2 4
 
 // Tests tensors on GPU ranks. They must be created, redistributed and downloaded with the same
-// results as on the host. All ordered pairs of placements are tried. Random tensors must have the
-// same values as on a mesh of as many ranks on the host.
+// results as on the host. All ordered pairs of placements are tried on 1 and 2 ranks, and one in
+// seven on 4 ranks, since transfers are slow if 4 ranks share a device. Random tensors must have
+// the same values as on a mesh of as many ranks on the host.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -23,9 +24,11 @@ void try_pairs(ashlar::topology const& t, ashlar::shape const& extents) {
   ashlar::nccl::mesh const m(gpu_ranks(), t);
   auto const values = numbers<T>(extents);
   auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum});
-  int wrong = 0;
+  int const one_in = m.ranks() < 4 ? 1 : 7;
+  int wrong = 0, number = 0;
   for (auto const& from : states)
     for (auto const& to : states) {
+      if (number++ % one_in != 0) continue;
       auto const x = ashlar::from_full<2>(m, extents, from, std::span<T const>(values));
       if (ashlar::to_full(ashlar::redistribute(x, to)) != values) {
         if (++wrong <= 3) MESSAGE(to_string(from) << " -> " << to_string(to, t));

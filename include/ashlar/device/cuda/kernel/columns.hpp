@@ -122,6 +122,16 @@ constexpr std::int64_t column_sums_workspace(std::int64_t rows, std::int64_t col
   return outputs * column_chunks(rows, cols) * cols;
 }
 
+/// Adds to out[o][c] the sum over k < chunks of partial[(o * chunks + k) * cols + c].
+template <class Launcher, class A, int Outputs>
+void launch_chunk_fold(Launcher const& launch, char const* name, A const* partial,
+                       std::int64_t chunks, std::int64_t cols, A* const (&out)[Outputs]) {
+  detail::chunk_fold<A, Outputs> fold{partial, chunks, cols, {}};
+  for (int o = 0; o < Outputs; ++o) fold.out[o] = out[o];
+  launch.blocks(name, fold, (Outputs * cols + warp - 1) / warp, fold.launch_threads,
+                fold.shared_bytes);
+}
+
 /// For each column c of each output o, sums the addends that `term` returns for all rows, and adds
 /// this sum to out[o][c]. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
 template <class T, class Launcher, class Term, class A, int Outputs>
@@ -137,10 +147,7 @@ void launch_column_sums(Launcher const& launch, char const* name, Term const& te
         name, detail::chunk_sums<Term, A, Width>{term, rows, cols, chunk_rows, chunks, workspace},
         chunks * (cols / Width));
   });
-  detail::chunk_fold<A, Outputs> fold{workspace, chunks, cols, {}};
-  for (int o = 0; o < Outputs; ++o) fold.out[o] = out[o];
-  launch.blocks(name, fold, (Outputs * cols + warp - 1) / warp, fold.launch_threads,
-                fold.shared_bytes);
+  launch_chunk_fold(launch, name, workspace, chunks, cols, out);
 }
 
 namespace detail {

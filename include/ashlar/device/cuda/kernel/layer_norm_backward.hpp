@@ -5,55 +5,24 @@
 
 // Kernels for the backward pass of layer norm, with the functions of
 // device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. For complete
-// rows, layer_norm_backward takes one launch for dx, after two launches for dgamma and dbeta
-// (columns.hpp). If the columns of a row are split over ranks, the caller runs separate phases,
-// with an all-reduce between two phases. Each phase is a function of this file. dgamma and dbeta
-// are of type accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
+// rows, layer_norm_backward takes one launch for dx and for sums of dgamma and dbeta over chunks of
+// rows (layer_norm_backward_chunks.hpp), and one that adds these sums. Long rows and rows that are
+// not aligned take one launch for dx, after two launches for dgamma and dbeta (columns.hpp). If the
+// columns of a row are split over ranks, the caller runs separate phases, with an all-reduce
+// between two phases. Each phase is a function of this file. dgamma and dbeta are of type
+// accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
 
 #include <cstdint>
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/kernel/columns.hpp>
 #include <ashlar/device/cuda/kernel/layer_norm.hpp>
+#include <ashlar/device/cuda/kernel/layer_norm_backward_chunks.hpp>
+#include <ashlar/device/cuda/kernel/layer_norm_backward_row.hpp>
 
 namespace ashlar::cuda {
 
 namespace detail {
-
-template <class T>
-struct layer_norm_backward_gather {
-  using A = accumulation_t<T>;
-  using partial = sum_pair<A>;
-  T const* dy;
-  T const* x;
-  A const* mean;
-  A const* rstd;
-  T const* gamma;
-  std::int64_t cols;
-
-  static ASHLAR_HD partial combine(partial const& a, partial const& b) {
-    return partial::combine(a, b);
-  }
-  /// Returns, over this thread's columns, the sum of g = dy gamma and the sum of g (x - mean).
-  template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
-    partial sums{A(0), A(0)};
-    A const centre = mean[row];
-    share.template keep<0>(dy + row * cols);
-    share.template keep<1>(x + row * cols);
-    share([&](std::int64_t c, int at) {
-      auto const gradient = share.template read<0>(dy + row * cols, c, at);
-      auto const values = share.template read<1>(x + row * cols, c, at);
-      auto const scale = load<Width>(gamma + c);
-      for (int k = 0; k < Width; ++k) {
-        A const g = static_cast<A>(gradient.at[k]) * static_cast<A>(scale.at[k]);
-        sums.first += g;
-        sums.second += g * (static_cast<A>(values.at[k]) - centre);
-      }
-    });
-    return sums;
-  }
-};
 
 template <class T>
 struct layer_norm_backward_sums_op : layer_norm_backward_gather<T> {
@@ -66,36 +35,6 @@ struct layer_norm_backward_sums_op : layer_norm_backward_gather<T> {
     if (!share.is_first()) return;
     sum_g[row] = total.first;
     sum_g_xhat[row] = this->rstd[row] * total.second;
-  }
-};
-
-template <class T>
-struct layer_norm_backward_op : layer_norm_backward_gather<T> {
-  static constexpr int kept = 2;
-  using A = accumulation_t<T>;
-  A share_of_column;
-  T* dx;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, sum_pair<A> const& total) const {
-    write<Width>(row, share, total.first, this->rstd[row] * total.second);
-  }
-
-  template <int Width, class Share>
-  ASHLAR_HD void write(std::int64_t row, Share const& share, A sum_g, A sum_g_xhat) const {
-    device::layer_norm_gradient<A> const formula(this->mean[row], this->rstd[row], sum_g,
-                                                 sum_g_xhat, share_of_column);
-    share([&](std::int64_t c, int at) {
-      auto gradient = share.template read<0>(this->dy + row * this->cols, c, at);
-      auto const values = share.template read<1>(this->x + row * this->cols, c, at);
-      auto const scale = load<Width>(this->gamma + c);
-      for (int k = 0; k < Width; ++k) {
-        gradient.at[k] = static_cast<T>(formula(static_cast<A>(gradient.at[k]),
-                                                static_cast<A>(values.at[k]),
-                                                static_cast<A>(scale.at[k])));
-      }
-      store<Width>(dx + row * this->cols + c, gradient);
-    });
   }
 };
 
@@ -186,10 +125,12 @@ void layer_norm_backward(Launcher const& launch, T const* dy, T const* x,
                          accumulation_t<T>* dbeta) {
   using A = accumulation_t<T>;
   if (cols == 0) return;
-  // The parameter gradients come first, because the second kernel overwrites dy if dx is dy.
-  layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
   detail::layer_norm_backward_op<T> const op{
       {dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(cols), dx};
+  if (is_packable(dy, x, gamma, dx) && detail::fits_in_chunks<T>(cols))
+    return detail::layer_norm_backward_in_chunks(launch, op, rows, workspace, dgamma, dbeta);
+  // The parameter gradients come first, because the second kernel overwrites dy if dx is dy.
+  layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
   launch_rows<T>(launch, "layer_norm_backward", op, rows, cols, is_packable(dy, x, gamma, dx));
 }
 

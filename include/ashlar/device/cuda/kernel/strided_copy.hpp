@@ -192,7 +192,7 @@ inline bool moves_pairs(device::host::strided_loop const& loop, int run, std::in
 template <int Bytes, class Launcher>
 void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop, int run,
                   void const* src, void* dst) {
-  if constexpr (Bytes == 2) {
+  if constexpr (Bytes == 2 || Bytes == 4) {
     if (moves_pairs(loop, run, Bytes,
                     reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst)))
       return launch_tiles_of<Bytes, 2>(launch, loop, run, src, dst);
