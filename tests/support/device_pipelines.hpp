@@ -54,7 +54,7 @@ inline constexpr auto splits_tensors = [](auto const&... net) {
 };
 
 /// Checks that a GPT trains in stages on the mesh, whose first axis is that of the stages, as on
-/// the host: everything to 1e-5 in float, and the losses to 2 % in bfloat16. choose(problem,
+/// the host: everything to 1e-5 in float, and the losses to 5 % in bfloat16. choose(problem,
 /// topology, machine) returns the plan of the net on the ranks of one stage.
 template <class T, class Net, class Choose>
 void check_stages(ashlar::nccl::mesh const& whole, Net const& net, trained_net const& host,
@@ -69,7 +69,7 @@ void check_stages(ashlar::nccl::mesh const& whole, Net const& net, trained_net c
   auto const made = trained(model, staged_batch, plain_descent, staged_options(),
                             [](auto const&) {});
   if (std::is_same_v<T, float>) check_as_on_host(made, host, 1e-5);
-  else check_losses(made, host, 0.02);
+  else check_losses(made, host, 0.05);
 }
 
 /// Trains in as many stages as there are ranks, under three schedules.
