@@ -90,8 +90,8 @@ inline void check_losses(trained_net const& made, trained_net const& host, doubl
   }
 }
 
-/// Checks that results agree with the host's results: losses relative to themselves, predictions and
-/// each parameter relative to their largest value. Gradient norms may differ ten times as much,
+/// Checks that results agree with the host's results: losses relative to themselves, predictions
+/// and each parameter relative to their largest value. Gradient norms may differ ten times as much,
 /// because the layer norms behind small embeddings amplify rounding errors of parameters.
 inline void check_as_on_host(trained_net const& made, trained_net const& host, double tolerance) {
   check_losses(made, host, tolerance);
