@@ -5,6 +5,7 @@
 // windows cover, and the gradients of these rows must be summed on the ranks that own them.
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/step/halo.hpp>

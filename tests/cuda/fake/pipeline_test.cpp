@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/nets.hpp>
 #include <support/plans.hpp>
 
