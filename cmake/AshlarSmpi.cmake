@@ -22,6 +22,9 @@ function(ashlar_smpi_compile output source)
   if(ASHLAR_WERROR)
     list(APPEND flags -Werror)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # as AshlarBuildFlags.cmake does; smpicxx calls c++
+    list(APPEND flags --param=ggc-min-heapsize=1048576)
+  endif()
   set(objects ${ARGN})
   list(FILTER objects INCLUDE REGEX "\\.o$")
   add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" VERBATIM

@@ -257,6 +257,14 @@ function(ashlar_add_mpi_tests)
   endforeach()
 endfunction()
 
+# Defines the library device_instances, which has what tests/support/device_instances.hpp declares.
+# Tests on real and on fake devices link it.
+function(ashlar_add_device_instances)
+  add_library(device_instances STATIC EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/device_instances.cpp")
+  target_include_directories(device_instances PRIVATE "${ASHLAR_TEST_DIR}")
+  target_link_libraries(device_instances PUBLIC ashlar::compiled ashlar::cuda PRIVATE ashlar_test_flags)
+endfunction()
+
 # Adds the cases of tests/support/device_operators.cpp and device_products.cpp to a target that is
 # built from an operators_test.cpp, for real or for fake devices. The cases are compiled once for
 # both.
@@ -303,6 +311,7 @@ function(ashlar_add_cuda_tests)
     cmake_path(GET source STEM name)
     ashlar_test_program(cuda_${name} "${source}")
     ashlar_link_device_operators(cuda_${name})
+    target_link_libraries(cuda_${name} PRIVATE device_instances)
     ashlar_enable_cuda(cuda_${name})
     add_dependencies(cuda_tests cuda_${name})
     file(STRINGS "${source}" head LIMIT_COUNT 15)
@@ -344,7 +353,7 @@ function(ashlar_add_fake_cuda_tests)
     cmake_path(GET source STEM name)
     ashlar_test_program(fake_${name} "${source}")
     ashlar_link_device_operators(fake_${name})
-    target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda ashlar::cuda)
+    target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda device_instances ashlar::cuda)
     add_test(NAME fake/${name} COMMAND fake_${name})
     ashlar_test_properties(fake/${name} unit threads)
     add_dependencies(unit_tests fake_${name})

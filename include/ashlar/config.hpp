@@ -12,8 +12,6 @@
 //                     (an iteration may still update in place: x[i] = f(x[i]))
 //   ASHLAR_UNROLL     before a loop of a kernel: the loop is fully unrolled, so that a thread's
 //                     arrays are indexed by constants and can live in registers
-//   ASHLAR_UNROLL_4   before a loop of a kernel: four iterations at a time, so that a thread waits
-//                     once for what they read
 //   ASHLAR_VECTOR_BYTES   bytes of a vector register of the target CPU, for loops written by hand
 //   ASHLAR_STREAM_STORES  1 if non-temporal stores, which bypass the caches, are available (SSE2
 //                         and up)
@@ -66,10 +64,8 @@
 
 #if defined(__CUDACC__)
 #define ASHLAR_UNROLL _Pragma("unroll")
-#define ASHLAR_UNROLL_4 _Pragma("unroll 4")
 #else
 #define ASHLAR_UNROLL
-#define ASHLAR_UNROLL_4
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)

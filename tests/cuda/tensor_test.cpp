@@ -8,6 +8,7 @@
 // the same values as on a mesh of as many ranks on the host.
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/gpu_ranks.hpp>
 #include <support/numbers.hpp>
 #include <support/placement_cases.hpp>

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <mpi.h>
+#include <support/device_instances.hpp>
 #include <support/nets.hpp>
 #include <support/plans.hpp>
 #include <support/worse_gap.hpp>

@@ -19,6 +19,8 @@
 //   within 1e-5        functions such as gelu, softmax and mean (bfloat16: 8e-3, because both sides
 //                      round once)
 
+#include <support/device_instances.hpp>
+
 #include <ashlar/comm/nccl/backend.hpp>
 
 namespace ashlar_test {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <support/combinations.hpp>
+#include <support/device_instances.hpp>
 #include <support/replay.hpp>
 #include <support/rooted_cases.hpp>
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles the planner of redistributions, the builder of training-step programs, and the passes
-// over these programs.
+// Compiles the planners of redistributions and of moves between parts of a mesh, the costs of
+// halos, the builder of training-step programs, and the passes over these programs.
 
 #define ASHLAR_COMPILES_STEP 1
+#include <ashlar/plan/cross_mesh.hpp>
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/crossings_at_once.hpp>
@@ -21,9 +22,26 @@ redistribution_plan detail::redistribution_at_run_time(shape const& extents, int
   return cheapest_redistribution(extents, element_size, from, to, t, m);
 }
 
+cross_mesh_plan detail::cross_mesh_at_run_time(shape const& extents, int element_size,
+                                               mesh_part const& source, placement const& from,
+                                               mesh_part const& target, placement const& to,
+                                               topology const& whole, machine const& m) {
+  return cross_mesh_here(extents, element_size, source, from, target, to, whole, m);
+}
+
 namespace search {
 inline namespace step {
 namespace step_detail {
+
+halo_traffic halo_coordinates_at_run_time(sliding_window const& w, std::int64_t x, std::int64_t y,
+                                          topology const& t, axis_list const& axes) {
+  return halo_coordinates_here(w, x, y, t, axes);
+}
+
+halo_memory halo_memory_at_run_time(layer_spec const& spec, layer_choice const& c,
+                                    topology const& t, int element_size) {
+  return halo_memory_here(spec, c, t, element_size);
+}
 
 program build_at_run_time(problem const& net, plan const& chosen, machine const& m) {
   return include_step_program_builder_hpp(net, chosen, m, 0);

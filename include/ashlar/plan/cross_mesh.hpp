@@ -24,6 +24,7 @@
 // plan. The bound is the seconds of the steps on both sides plus a lower bound of the seconds of
 // the crossing (least_seconds).
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/crossing/plan_crossing.hpp>
 #include <ashlar/plan/placement_graph.hpp>
@@ -192,11 +193,7 @@ constexpr double least_seconds_inside(crossing_load const& source, crossing_load
   return std::max(seconds(m.inter, between), seconds(m.intra, inside));
 }
 
-}  // namespace detail
-
-/// Returns the cheapest plan. Expects placements that `check` accepts, on parts of `whole` without
-/// common ranks.
-constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size,
+constexpr cross_mesh_plan cross_mesh_here(shape const& extents, int element_size,
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,
                                           topology const& whole, machine const& m) {
@@ -206,16 +203,15 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
     for (int const b : nodes.of(target.ranks)) apart = apart && a != b;
 
   bool const adds = from.has_partial() && (!to.has_partial() || to.op() == from.op());
-  detail::crossing_side before(extents, element_size, source, from, true, adds, from.op(), m);
-  detail::crossing_side after(extents, element_size, target, to, false, adds,
-                              adds ? from.op() : to.op(), m);
+  crossing_side before(extents, element_size, source, from, true, adds, from.op(), m);
+  crossing_side after(extents, element_size, target, to, false, adds, adds ? from.op() : to.op(),
+                      m);
   int sharing = 1;
   for (int n = 0; n < nodes.nodes(); ++n)
     sharing = std::max(sharing, static_cast<int>(nodes.in_node(target.ranks, n).size()));
   for (bool const is_source : {true, false})
     for (auto& s : (is_source ? before : after).states())
-      s.load = detail::load_of_crossing(extents, is_source ? source : target, s.at, is_source,
-                                        nodes);
+      s.load = load_of_crossing(extents, is_source ? source : target, s.at, is_source, nodes);
 
   struct pair {
     double bound;
@@ -226,7 +222,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
       if (a.addends != b.addends) continue;
-      double const across = detail::least_seconds(a.load, b.load, sharing, apart, element_size, m);
+      double const across = least_seconds(a.load, b.load, sharing, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
@@ -242,8 +238,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
     if (p.bound >= seconds) break;
     auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
     if (!apart &&
-        a.seconds + b.seconds + detail::least_seconds_inside(a.load, b.load, element_size, m) >=
-            seconds)
+        a.seconds + b.seconds + least_seconds_inside(a.load, b.load, element_size, m) >= seconds)
       continue;
     auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m);
     double const sum = a.seconds + c.seconds + b.seconds;
@@ -259,6 +254,26 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   best.after = plan_redistribution(extents, element_size, received, to, target.axes, m);
   best.seconds = best.before.seconds + best.across.seconds + best.after.seconds;
   return best;
+}
+
+#if ASHLAR_COMPILED
+cross_mesh_plan cross_mesh_at_run_time(shape const& extents, int element_size,
+                                       mesh_part const& source, placement const& from,
+                                       mesh_part const& target, placement const& to,
+                                       topology const& whole, machine const& m);
+#endif
+
+}  // namespace detail
+
+/// Returns the cheapest plan. Expects placements that `check` accepts, on parts of `whole` without
+/// common ranks.
+constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size,
+                                          mesh_part const& source, placement const& from,
+                                          mesh_part const& target, placement const& to,
+                                          topology const& whole, machine const& m) {
+  ASHLAR_RETURN(
+      detail::cross_mesh_here(extents, element_size, source, from, target, to, whole, m),
+      detail::cross_mesh_at_run_time(extents, element_size, source, from, target, to, whole, m));
 }
 
 }  // namespace ashlar

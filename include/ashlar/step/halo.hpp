@@ -24,6 +24,7 @@
 
 #include <vector>
 
+#include <ashlar/config.hpp>
 #include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
@@ -46,14 +47,9 @@ constexpr void take_larger(traffic& most, traffic const& other) {
     most = other;
 }
 
-}  // namespace step_detail
-
-/// Returns the halo traffic that the busiest of the ranks along `axes` receives. In the result,
-/// `elements` is a number of coordinates along the split dim, such as rows of pixels. The dim has
-/// extent `x` in the tensor x and extent `y` in the tensor y. Both tensors must be split along
-/// `axes`.
-constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
-                                        topology const& t, axis_list const& axes) {
+constexpr halo_traffic halo_coordinates_here(sliding_window const& w, std::int64_t x,
+                                             std::int64_t y, topology const& t,
+                                             axis_list const& axes) {
   int ranks = 1;
   for (auto const a : axes) ranks *= t.extent(a);
   halo_traffic most;
@@ -72,10 +68,27 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
     // part that is outside the range that this rank reads.
     for (int k = at - 1; k >= 0 && split_part(x, t, axes, k).end() > read.begin; --k) from(k);
     for (int k = at + 1; k < ranks && split_part(x, t, axes, k).begin < read.end(); ++k) from(k);
-    step_detail::take_larger(most.forward, received);
+    take_larger(most.forward, received);
   }
-  for (auto const& back : added) step_detail::take_larger(most.backward, back);
+  for (auto const& back : added) take_larger(most.backward, back);
   return most;
+}
+
+#if ASHLAR_COMPILED
+halo_traffic halo_coordinates_at_run_time(sliding_window const& w, std::int64_t x, std::int64_t y,
+                                          topology const& t, axis_list const& axes);
+#endif
+
+}  // namespace step_detail
+
+/// Returns the halo traffic that the busiest of the ranks along `axes` receives. In the result,
+/// `elements` is a number of coordinates along the split dim, such as rows of pixels. The dim has
+/// extent `x` in the tensor x and extent `y` in the tensor y. Both tensors must be split along
+/// `axes`.
+constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
+                                        topology const& t, axis_list const& axes) {
+  ASHLAR_RETURN(step_detail::halo_coordinates_here(w, x, y, t, axes),
+                step_detail::halo_coordinates_at_run_time(w, x, y, t, axes));
 }
 
 /// Returns the mesh axes along which a layer exchanges a halo if its input x, or the gradient of x,

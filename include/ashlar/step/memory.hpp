@@ -35,6 +35,7 @@
 // (plan/packing.hpp). Three things are not counted: the batch (which belongs to the caller),
 // statistics, and the shards between the steps of a redistribution.
 
+#include <ashlar/config.hpp>
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/element_size.hpp>
@@ -153,9 +154,10 @@ struct halo_memory {
   }
 };
 
-/// Returns the memory that a layer's exchanges of halos need.
-constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const& c,
-                                     topology const& t, int element_size) {
+namespace step_detail {
+
+constexpr halo_memory halo_memory_here(layer_spec const& spec, layer_choice const& c,
+                                       topology const& t, int element_size) {
   halo_memory bytes;
   if (spec.halo.dim < 0) return bytes;
   auto const x = halo_layout_of(spec, c.x, t), dx = halo_layout_of(spec, c.dx, t);
@@ -174,6 +176,20 @@ constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const&
                    load.backward.elements * element_size;
   }
   return bytes;
+}
+
+#if ASHLAR_COMPILED
+halo_memory halo_memory_at_run_time(layer_spec const& spec, layer_choice const& c,
+                                    topology const& t, int element_size);
+#endif
+
+}  // namespace step_detail
+
+/// Returns the memory that a layer's exchanges of halos need.
+constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const& c,
+                                     topology const& t, int element_size) {
+  ASHLAR_RETURN(step_detail::halo_memory_here(spec, c, t, element_size),
+                step_detail::halo_memory_at_run_time(spec, c, t, element_size));
 }
 
 /// Returns the bytes that a layer saves per micro-batch for its backward pass.

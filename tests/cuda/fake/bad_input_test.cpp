@@ -11,6 +11,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/message_of.hpp>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 // Tests exchanges of halos on fake GPU ranks (fake_cuda.hpp).
 
 #include <support/device_halos.hpp>
+#include <support/device_instances.hpp>
 
 #include "fake_ranks.hpp"
 

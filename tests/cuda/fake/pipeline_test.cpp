@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/device_pipelines.hpp>
 
 #include <ashlar/comm/mpi/environment.hpp>

@@ -6,6 +6,7 @@
 // without waiting for the stream reads garbage and fails these tests.
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/numbers.hpp>
 #include <support/placement_cases.hpp>
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/worse_gap.hpp>
 
 #include <ashlar/comm/mpi/environment.hpp>

@@ -6,6 +6,7 @@
 // must be refused. Strategies of synchronization must give the same bits.
 
 #include <doctest/doctest.h>
+#include <support/device_instances.hpp>
 #include <support/message_of.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
