@@ -15,10 +15,13 @@
 #include <type_traits>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 #include <support/placed.hpp>
 
 #include <ashlar/tensor/cross_mesh.hpp>
+#include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -28,9 +31,9 @@ bool crosses_all() {
   return wanted != nullptr && std::string_view(wanted) == "all";
 }
 
-/// Two parts of a mesh without common ranks.
+/// A mesh, and two parts of it without common ranks.
 struct two_parts {
-  ashlar::mesh a, b;
+  ashlar::mesh whole, a, b;
 };
 
 /// Returns placed<T, 2>(part, x, p, 1). On ranks outside of the part, the result has no elements.
@@ -94,7 +97,10 @@ void cross_all_pairs(two_parts const (&on)[2], bool all) {
   auto const placements = all_placements(2, 2);
   REQUIRE(placements.size() == 18);
   std::size_t k = 0, tried = 0;
-  for (auto const& p : placements)
+  for (auto const& p : placements) {
+    // Ranks outside of both parts have nothing to do. They must not wait so long at the next
+    // meeting of all ranks that the watchdog ends the test.
+    on[0].whole.barrier();
     for (auto const& q : placements) {
       for (std::size_t size = 0; size < sizes.size(); ++size)
         for (std::size_t type = 0; type < 4; ++type) {
@@ -112,6 +118,7 @@ void cross_all_pairs(two_parts const (&on)[2], bool all) {
         }
       ++k;
     }
+  }
   CHECK(tried == (all ? 16 : 1) * placements.size() * placements.size());
 }
 
@@ -133,13 +140,59 @@ TEST_CASE(
         for (int r = 0; r < others; ++r) ranks.push_back(4 + r);
         int const rows = others == 4 ? 2 : 1;
         auto const parts = [&](ashlar::mesh const& m) {
-          return two_parts{m.part({0, 1, 2, 3}, {{"node", 2}, {"gpu", 2}}),
+          return two_parts{m, m.part({0, 1, 2, 3}, {{"node", 2}, {"gpu", 2}}),
                            m.part(ranks, {{"node", rows}, {"gpu", others / rows}})};
         };
         two_parts const on[]{parts(meshes[0]), parts(meshes[1])};
         cross_all_pairs(on, all);
       }
     }
+}
+
+TEST_CASE("a tensor crosses by the strategy that the caller names, with the same values") {
+  int const n = world_size();
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const whole = mesh_on(on, {{"node", 2}, {"gpu", n / 2}}, bandwidth_bound);
+    if (n % 4 != 0) return;
+    std::vector<int> low, high;
+    for (int r = 0; r < n; ++r) (r < n / 2 ? low : high).push_back(r);
+    ashlar::topology const axes{{"rack", 2, ashlar::link_tier::inter_node},
+                                {"gpu", n / 4, ashlar::link_tier::intra_node}};
+    two_parts const parts{whole, whole.part(low, axes), whole.part(high, axes)};
+    dense x({9, 8});
+    for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = double(i % 23);
+    auto const sent = placed_on<float>(parts.a, x, ashlar::parse_placement("S(0),P"));
+    for (auto const& to : all_placements(2, 2))
+      for (int how = 0; how < 5; ++how)
+        for (int const chunks : {0, 3}) {
+          ashlar::crossing_choice const wanted{static_cast<ashlar::crossing_strategy>(how), chunks};
+          CAPTURE(name_of(wanted.how));
+          CAPTURE(to_string(to));
+          auto const plan = plan_redistribution(sent, parts.b, to, wanted).plan;
+          if (chunks > 0) CHECK(plan.across.chunks == chunks);
+          if (chunks == 0 && how == 1) CHECK(plan.across.chunks == 1);
+          if (how == 1 || how == 2) CHECK(plan.after.seconds == 0);
+          for (int a = 0; a < 2; ++a)
+            if (to[a].is_broadcast() && (how == 4 || (how == 3 && a == 1)))
+              CHECK(plan.after.from[a].is_split());
+          CHECK(plan.seconds >= plan_redistribution(sent, parts.b, to).plan.seconds * (1 - 1e-12));
+          CHECK(difference(redistribute(sent, parts.b, to, wanted), x, 0) == "");
+        }
+    CHECK(plan_redistribution(sent, parts.b, ashlar::parse_placement("B,B"),
+                              {ashlar::crossing_strategy::broadcast})
+              .plan.across.chunks > 1);
+    auto const one = ashlar::full<float, 1>(parts.a, {4}, placement::all_broadcast(2), 1);
+    CHECK(has(message_of([&] {
+                redistribute(ashlar::sum(one), parts.b, placement::all_broadcast(2),
+                             {ashlar::crossing_strategy::gather_everywhere});
+              }),
+              "redistribute: no crossing to [B,B]@rack=2"));
+    CHECK(has(message_of([&] {
+                redistribute(one, parts.b, placement::all_broadcast(2),
+                             {ashlar::crossing_strategy::send, -1});
+              }),
+              " is a send in -1 chunks. Use crossing_strategy::cheapest, and 0 or more chunks."));
+  }
 }
 
 }  // namespace ashlar_test
