@@ -194,8 +194,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     app.parse(argc, argv);
     if (pipeline && stages->count() == 0) o.stages = 0;
     if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
-    for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto",
-                              "--header", "--overlap", "--sync"})
+    for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pareto", "--header",
+                              "--overlap", "--sync"})
       if (o.stages != 1 && app.count(other) > 0)
         throw CLI::ValidationError(
             std::string(other) +

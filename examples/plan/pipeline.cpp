@@ -68,10 +68,11 @@ std::optional<options> run_pipeline(options const& o) {
   auto const net_of = [&](int m) { return choose_model(in_micro_batches(o, m)); };
   progress_line const line(!o.quiet);
   int tried = 0;
-  auto const layout = [&](auto const& chain, auto const& t, ashlar::machine const& m) {
+  auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
+                          ashlar::machine const& m, search::choice_filter const& permits) {
     line.show("searching: plan " + std::to_string(++tried) + ", stages of " +
               std::to_string(t.ranks()) + " ranks");
-    return search::optimal(chain, t, m);
+    return search::optimal_layout{}(chain, t, m, {}, permits);
   };
   auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
     search::pipeline_options how{std::move(stages), micro_batch_counts(o.batch, o.micro_batches)};
@@ -79,6 +80,7 @@ std::optional<options> run_pipeline(options const& o) {
     else how.schedules = {o.schedule};
     how.any_cuts = o.schedule != "1f1b";
     how.in_flight = o.in_flight;
+    for (auto const& text : o.pins) how.pins.push_back(search::parse_pin(text));
     if (how.stages == std::vector{1}) how.schedules = {"1f1b"};
     return search::pipeline(net_of, mesh, m, how, layout);
   };

@@ -13,6 +13,7 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/pipeline/bubble.hpp>
+#include <ashlar/step/pipeline/delayed_weights.hpp>
 #include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
@@ -43,13 +44,13 @@ std::string schedule_text(std::string const& path) {
     throw ashlar::error("--schedule",
                         "\"" + path +
                             "\" is neither a file nor one of gpipe, 1f1b, eager, "
-                            "interleaved:2, zb_h1, zb_h2, zb_v, dual_pipe_v and auto.");
+                            "interleaved:2, zb_h1, zb_h2, delayed, zb_v, dual_pipe_v and auto.");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// Returns how many stages each part of the mesh holds in the schedule `name` (schedule_named).
 int chunks_of(std::string const& name) {
-  for (auto const* const one : {"gpipe", "1f1b", "eager", "zb_h1", "zb_h2"})
+  for (auto const* const one : {"gpipe", "1f1b", "eager", "zb_h1", "zb_h2", "delayed"})
     if (name == one) return 1;
   if (name == "zb_v" || name == "dual_pipe_v") return 2;
   if (!name.starts_with(interleaved)) return pipelines::parse_schedule(schedule_text(name)).chunks;
@@ -92,7 +93,8 @@ void add_pipeline_options(CLI::App& app, training_options& o) {
   app.add_option(
          "--schedule", o.schedule,
          "order of a pipeline's passes: gpipe, 1f1b, eager, interleaved:V (V stages on each "
-         "part), zb_h1, zb_h2, zb_v, dual_pipe_v, a file, or auto (all schedules, cuts and "
+         "part), zb_h1, zb_h2, delayed, zb_v, dual_pipe_v, a file, or auto (all schedules, cuts "
+         "and "
          "micro-batches are searched; default: the plan's, or 1f1b)")
       ->needs("--pipeline");
   app.add_option("--in-flight", o.in_flight,
@@ -107,6 +109,7 @@ pipelines::schedule schedule_named(std::string const& name, int positions, int m
   if (name == "eager") return pipelines::eager(positions, micro_batches);
   if (name == "zb_h1") return pipelines::zb_h1(positions, micro_batches);
   if (name == "zb_h2") return pipelines::zb_h2(positions, micro_batches);
+  if (name == "delayed") return pipelines::delayed_weights(positions, micro_batches);
   if (name == "zb_v") return pipelines::zb_v(positions, micro_batches);
   if (name == "dual_pipe_v") return pipelines::dual_pipe_v(positions, micro_batches);
   if (name.starts_with(interleaved))

@@ -33,7 +33,7 @@ namespace example {
 void add_pipeline_options(CLI::App& app, training_options& o);
 
 /// Returns the schedule that --schedule names, for a pipeline of `positions` parts. The names are
-/// gpipe, 1f1b, eager, interleaved:V (each part holds V stages), zb_h1, zb_h2, zb_v and
+/// gpipe, 1f1b, eager, interleaved:V (each part holds V stages), zb_h1, zb_h2, delayed, zb_v and
 /// dual_pipe_v. Any other name is a file. Throws ashlar::error if the file cannot be used.
 ashlar::pipelines::schedule schedule_named(std::string const& name, int positions,
                                            int micro_batches);

@@ -12,6 +12,7 @@
 //   stages       2 and 4 parts of the mesh, of equal size; one or two stages on each part
 //   cuts         even; random
 //   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
+//                without and with random delays of the gradients of parameters
 //   backward     as in the schedule; or the opposite: split passes made whole, whole passes split
 //   recompute    nothing; a random number of segments of each stage
 //
@@ -113,12 +114,16 @@ struct matrix_count {
 /// numbers of positions and micro-batches.
 std::optional<pipelines::schedule> matrix_schedule(std::string const& name, int positions, int m,
                                                    std::mt19937& random) {
-  if (name == "warm-ups") {
+  if (name == "warm-ups" || name == "delayed") {
     std::vector<int> depths;
     for (int j = 0; j < positions; ++j)
       depths.push_back(1 + static_cast<int>(random() % static_cast<unsigned>(m)));
     std::sort(depths.rbegin(), depths.rend());
-    return pipelines::with_warm_ups(depths, m);
+    if (name == "warm-ups") return pipelines::with_warm_ups(depths, m);
+    std::vector<int> delays;
+    for (int j = 0; j < positions; ++j)
+      delays.push_back(static_cast<int>(random() % static_cast<unsigned>(m + 1)));
+    return pipelines::with_delayed_weights(depths, delays, m);
   }
   auto const kind = search::schedule_choices(name).front();
   if (!kind.permits(positions, m)) return {};
@@ -174,7 +179,7 @@ class pipeline_matrix {
       };
       int turn = 0;
       for (auto const& name : {"gpipe", "1f1b", "eager", "interleaved", "zb_h1", "zb_h2", "zb_v",
-                               "dual_pipe_v", "warm-ups"})
+                               "dual_pipe_v", "warm-ups", "delayed"})
         for (int form = 0; form < 2; ++form)
           for (int uneven = 0; uneven < 2; ++uneven)
             for (int recomputes = 0; recomputes < 2; ++recomputes, ++turn) {

@@ -123,7 +123,8 @@ refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random
 refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipeline[@]}" --diff "$work/stages.json"
 refused "3 stages of a net that can be cut into at most 20 on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2 --schedule 1f1b
-refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
+refused "--pareto is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pareto
+refused "there is no element 99" "${pipeline[@]}" --pipeline --pin '99.x=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
 refused "no schedule stays within the limit: stage 0 may have at most 3 micro-batches in flight" "${pipeline[@]}" \

@@ -33,7 +33,7 @@ steps=4
 losses 1 gpu=1 data
 cp "$work/losses" "$work/reference"
 plain=("${training[@]}")
-for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 zb_v; do
+for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 delayed zb_v; do
   training=("${plain[@]}" --pipeline 2 --schedule "$schedule")
   compare 2 gpu=2 auto
   compare 4 node=2,gpu=2 auto

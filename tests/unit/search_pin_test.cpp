@@ -11,6 +11,7 @@
 
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/pinned.hpp>
+#include <ashlar/search/pipeline.hpp>
 
 #include "search_nets.hpp"
 
@@ -168,6 +169,85 @@ TEST_CASE("the error for impossible pins lists the nearest choices") {
   CHECK(has(refused({parse_pin("3.waits=B,B")}), "none of these layers has a tensor \"waits\""));
   CHECK(
       has(refused({parse_pin("gelu.weight=B,B")}), "none of these layers has a tensor \"weight\""));
+}
+
+TEST_CASE("pins hold in every stage of a pipeline, wherever the net is cut, and below a limit") {
+  auto const t = parse_topology("node=2:inter,gpu=2");
+  auto m = ashlar::machines::gpu_cluster;
+  auto const net_of = [](int batches) {
+    auto net = block_net(4, {4, 16}, 16);
+    net.micro_batches = batches;
+    for (int b = 0; b < 4; ++b)
+      for (int i = 1 + 7 * b; i < 8 + 7 * b; ++i) net[i].segment = b;
+    net.segments = 4;
+    return net;
+  };
+  auto const net = net_of(4);
+  std::vector<pin> const pins{parse_pin("linear.x=*,S(0)"), parse_pin("10.weight=*,B"),
+                              parse_pin("22.y=*,S(0)")};
+  auto const obeys = [&](search::pipeline_plan const& p) {
+    search::pinned_choices<search::dynamic_size> const filter(net, p.chosen.mesh, pins);
+    for (int i = 0; i < net.size(); ++i)
+      if (!filter(i, p.chosen[i])) return false;
+    return p.chosen[10].x[1].is_split_of(0) && p.chosen[22].y[1].is_split_of(0) &&
+           p.chosen[28].y[1].is_split_of(0);
+  };
+  int free_ones = 0, limited = 0;
+  for (bool const any_cuts : {false, true}) {
+    m.memory = 0;
+    search::pipeline_options how{{2}, {4}, {"searched"}};
+    how.any_cuts = any_cuts;
+    auto const free = search::pipeline(net_of, t, m, how);
+    free_ones += obeys(free);
+    how.pins = pins;
+    auto const found = search::pipeline(net_of, t, m, how);
+    CHECK(obeys(found));
+    CHECK(found.stages.size() == 2);
+    CHECK(found.seconds() >= free.seconds() * (1 - 1e-12));
+    CHECK(found.lower_bound >= free.lower_bound * (1 - 1e-12));
+    CHECK(found.lower_bound <= found.seconds());
+    // Without a memory limit, the placements are the best ones under the pins on a part's mesh.
+    auto chain = net;
+    chain.micro_batches = 5;
+    auto const whole = optimal_with_pins(chain, found.chosen.mesh, m, pins).plan;
+    for (int i = 0; i < net.size(); ++i) CHECK(found.chosen[i] == whole[i]);
+    // Below a limit, each stage is searched alone, and its elements have other numbers there.
+    for (double const share : {0.9, 0.7, 0.5}) {
+      m.memory = static_cast<std::int64_t>(share * double(found.chosen.memory));
+      try {
+        auto const small = search::pipeline(net_of, t, m, how);
+        CHECK(obeys(small));
+        CHECK(small.chosen.memory <= m.memory);
+        ++limited;
+      } catch (ashlar::error const&) {
+      }
+    }
+  }
+  CHECK(free_ones == 0);
+  CHECK(limited > 0);
+}
+
+TEST_CASE(
+    "pins that no stage can obey are refused in pipelines, and layouts without a filter, too") {
+  auto const t = parse_topology("node=2:inter,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const net_of = [](int) { return block_net(2, {4, 6}, 8); };
+  search::pipeline_options how{{2}, {1}};
+  auto const refused = [&](char const* text) {
+    how.pins = {parse_pin(text)};
+    return message_of([&] { search::pipeline(net_of, t, m, how); });
+  };
+  CHECK(has(refused("gelu.x=S(0),P"), "no choice of element 4 (gelu) satisfies this on node=1"));
+  CHECK(has(refused("gelo.x=B,B"), "no layer has this name."));
+  CHECK(has(refused("gelu.x=B"), "it has 1 axes, the mesh node=1"));
+  CHECK(message_of([&] {
+          search::pipeline(net_of, t, m, how,
+                           [](auto const& net, auto const& mesh, auto const& machine) {
+                             return search::optimal(net, mesh, machine);
+                           });
+        }) ==
+        "search::pipeline: this layout function does not obey pins. Give it a filter as a fourth "
+        "argument, or leave out options.pins.");
 }
 
 TEST_CASE("axes of extent 1 are not compared") {

@@ -157,7 +157,7 @@ TEST_CASE("a limit of micro-batches in flight that no schedule stays within is r
         "that runs fewer forward passes ahead.");
   CHECK(has(message_of([&] { with({"searched"}, -1); }), "stage 0 may have at most -1 "));
   CHECK(with({"1f1b"}, 4).in_flight(0) == 4);
-  for (auto const* const name : {"searched", "zb_h1", "zb_h2"})
+  for (auto const* const name : {"searched", "zb_h1", "zb_h2", "delayed"})
     for (int const most : {1, 2, 3}) {
       auto const found = with({name}, most);
       for (int s = 0; s < 4; ++s) CHECK(found.in_flight(s) <= most);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ashlar/step/pipeline/costs.hpp>
+#include <ashlar/step/pipeline/delayed_weights.hpp>
 #include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
@@ -25,8 +26,8 @@ inline ashlar::pipelines::pipeline_costs equal(int stages, double f, double i, d
 /// four chunks.
 inline std::vector<ashlar::pipelines::schedule> all_schedules(int s, int m) {
   using namespace ashlar::pipelines;
-  std::vector<schedule> all{gpipe(s, m), one_f_one_b(s, m), eager(s, m),
-                            zb_h1(s, m), zb_h2(s, m),       zb_v(s, m)};
+  std::vector<schedule> all{gpipe(s, m), one_f_one_b(s, m), eager(s, m),          zb_h1(s, m),
+                            zb_h2(s, m), zb_v(s, m),        delayed_weights(s, m)};
   for (int v = 1; v <= 4; ++v)
     if (m % s == 0) all.push_back(interleaved(s, m, v));
   if (m >= 2 * s) all.push_back(dual_pipe_v(s, m));

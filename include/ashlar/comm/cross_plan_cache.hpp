@@ -16,6 +16,7 @@
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/machine/machine.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
+#include <ashlar/plan/crossing_choice.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <algorithm>
 
@@ -37,11 +38,12 @@ class cross_plan_cache {
   /// Returns the plan that moves a tensor from placement `from` on part `source` to placement `to`
   /// on part `target`, with the messages of rank `rank`. `whole` is the mesh of both parts, on
   /// which the rank has this number. Every call must give the same `source`, `whole` and `rank`.
-  /// Throws ashlar::error if the parts have ranks in common.
+  /// Throws ashlar::error if the parts have ranks in common, or if `choice` permits no plan.
   std::shared_ptr<prepared_crossing const> plan(shape const& extents, int element_size,
                                                 mesh_part const& source, placement const& from,
                                                 mesh_part const& target, placement const& to,
-                                                topology const& whole, int rank, machine const& m);
+                                                topology const& whole, int rank, machine const& m,
+                                                crossing_choice const& choice = {});
   void clear() { plans_.clear(); }
 
  private:
@@ -53,11 +55,12 @@ ASHLAR_INLINE std::int64_t received_elements(prepared_crossing const& c) { retur
 ASHLAR_INLINE std::shared_ptr<prepared_crossing const>
 cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& source,
                        placement const& from, mesh_part const& target, placement const& to,
-                       topology const& whole, int rank, machine const& m) {
+                       topology const& whole, int rank, machine const& m,
+                       crossing_choice const& choice) {
   for (auto const& made : plans_) {
     auto const& p = made->plan;
     if (p.before.extents == extents && p.before.element_size == element_size &&
-        p.before.from == from && p.after.to == to && p.target == target)
+        p.before.from == from && p.after.to == to && p.target == target && made->choice == choice)
       return made;
   }
   for (int const r : source.ranks)
@@ -66,8 +69,10 @@ cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& 
                   "from mesh " + to_string(source.axes) + " to mesh " + to_string(target.axes) +
                       ": both have the same rank. A tensor crosses between parts without common "
                       "ranks.");
-  auto p = prepared_for(plan_cross_mesh(extents, element_size, source, from, target, to, whole, m),
-                        whole, rank);
+  auto p = prepared_for(
+      plan_cross_mesh(extents, element_size, source, from, target, to, whole, m, choice), whole,
+      rank);
+  p.choice = choice;
   if (plans_.size() == most_plans) plans_.erase(plans_.begin());
   plans_.push_back(std::make_shared<prepared_crossing const>(std::move(p)));
   return plans_.back();

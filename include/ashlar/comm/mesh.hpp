@@ -295,18 +295,18 @@ class basic_mesh {
   }
 
   /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
-  /// Throws ashlar::error if the two meshes are not parts of one mesh, or have a common rank.
+  /// Throws ashlar::error if they are not parts of one mesh or share a rank, or if no plan fits.
   template <same_processor<Processor> Other>
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,
-             basic_mesh<Other> const& target, placement const& to) const {
+             basic_mesh<Other> const& target, placement const& to, crossing_choice how = {}) const {
     if (&state_->whole_mesh() != &target.state_->whole_mesh())
       throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
                                       to_string(target.topology()) +
                                       ": these are not parts of one mesh. Make both by mesh.part "
                                       "or mesh.split.");
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
-                                    whole(), state_->whole_mesh().rank, machine());
+                                    whole(), state_->whole_mesh().rank, machine(), how);
   }
   /// Returns a new number for a crossing between parts. It is odd: crossings in training steps have
   /// even numbers. Every rank of the whole mesh calls this for each crossing, in the same order.

@@ -12,6 +12,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh_plan.hpp>
+#include <ashlar/plan/crossing_choice.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/plan/crossing/transfers.hpp>
 #endif
@@ -22,6 +23,7 @@ struct prepared_crossing {
   cross_mesh_plan plan;
   std::vector<crossing_transfer> sends, receives;
   std::int64_t received = 0;  ///< elements that this rank receives
+  crossing_choice choice{};   ///< how the plan was to cross
 };
 
 /// Returns the plan with the messages of rank `rank` of the mesh `whole`, which has both parts.
@@ -30,7 +32,7 @@ ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology cons
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole,
                                              int rank) {
-  prepared_crossing p{std::move(plan), {}, {}, 0};
+  prepared_crossing p{std::move(plan), {}, {}, 0, {}};
   for_each_transfer(
       p.plan.across, whole,
       [&](crossing_transfer const& t) { (t.from == rank ? p.sends : p.receives).push_back(t); },

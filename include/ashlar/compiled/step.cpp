@@ -25,8 +25,9 @@ redistribution_plan detail::redistribution_at_run_time(shape const& extents, int
 cross_mesh_plan detail::cross_mesh_at_run_time(shape const& extents, int element_size,
                                                mesh_part const& source, placement const& from,
                                                mesh_part const& target, placement const& to,
-                                               topology const& whole, machine const& m) {
-  return cross_mesh_here(extents, element_size, source, from, target, to, whole, m);
+                                               topology const& whole, machine const& m,
+                                               crossing_choice const& choice) {
+  return cross_mesh_here(extents, element_size, source, from, target, to, whole, m, choice);
 }
 
 namespace search {

@@ -32,12 +32,13 @@ struct box {
   int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
   int fullest = evenly_full;
   std::int64_t experts = 0;
+  bool is_outside = false;  ///< whether a box without dims has no element
 
   constexpr int rank() const { return dim.size(); }
   constexpr interval const& operator[](int d) const { return dim[d]; }
 
   constexpr std::int64_t elements() const {
-    std::int64_t n = 1;
+    std::int64_t n = is_outside ? 0 : 1;
     for (int d = 0; d < dim.size(); ++d) n *= dim[d].size;
     return chosen == 0 ? n : routed_elements(n, chosen, fullest, dim[rank() - 2].size, experts);
   }
@@ -60,6 +61,7 @@ constexpr box empty_box(int rank) {
   box b;
   b.dim.resize(rank);
   for (int d = 0; d < rank; ++d) b.dim[d] = {0, 0};
+  b.is_outside = rank == 0;
   return b;
 }
 
@@ -68,6 +70,7 @@ constexpr box empty_box(int rank) {
 constexpr box local_box(shape const& s, topology const& t, placement const& p,
                         coordinates const& c) {
   box b = empty_box(s.rank());
+  b.is_outside = false;
   bool holds = true;
   for (int a = 0; a < p.axes(); ++a)
     holds = holds && !(p[a].is_owned() && p[a].owner != c[static_cast<std::size_t>(a)]);

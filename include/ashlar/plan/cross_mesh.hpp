@@ -6,12 +6,13 @@
 // Plans a redistribution from one part of a mesh to another (cross_mesh_plan.hpp describes the
 // result).
 //
-//   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
+//   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine, choice)
 //
 // A plan redistributes the tensor on the source to some placement, lets it cross to some placement
 // on the target, and redistributes it there to `to`. The result is the cheapest of all these plans.
 // So cost decides whether to send each shard once and gather it on the target, whether to reduce
-// before the crossing, and whether to slice first, so that more nodes send.
+// before the crossing, and whether to slice first, so that more nodes send. With a choice
+// (crossing_choice.hpp), it is the cheapest of those plans that the choice permits.
 //
 // The addends of a partial source may also cross without being summed first
 // (crossing/unit_task.hpp). The tensor then crosses to a placement with equally many addends, from
@@ -24,10 +25,15 @@
 // plan. The bound is the seconds of the steps on both sides plus a lower bound of the seconds of
 // the crossing (least_seconds).
 
+#include <string>
+
 #include <ashlar/config.hpp>
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/crossing/plan_crossing.hpp>
+#include <ashlar/plan/crossing_choice.hpp>
 #include <ashlar/plan/placement_graph.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
@@ -196,7 +202,8 @@ constexpr double least_seconds_inside(crossing_load const& source, crossing_load
 constexpr cross_mesh_plan cross_mesh_here(shape const& extents, int element_size,
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,
-                                          topology const& whole, machine const& m) {
+                                          topology const& whole, machine const& m,
+                                          crossing_choice const& choice) {
   nodes_of_mesh const nodes(whole);
   bool apart = true;
   for (int const a : nodes.of(source.ranks))
@@ -222,9 +229,17 @@ constexpr cross_mesh_plan cross_mesh_here(shape const& extents, int element_size
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
       if (a.addends != b.addends) continue;
+      if (!may_arrive(choice.how, target.axes, b.at, to, b.seconds)) continue;
       double const across = least_seconds(a.load, b.load, sharing, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
+  if (pairs.empty() || choice.chunks < 0)
+    throw error("redistribute",
+                "no crossing to " + to_string(to, target.axes) + " is a " + name_of(choice.how) +
+                    " in " + std::to_string(choice.chunks) +
+                    " chunks. Use crossing_strategy::cheapest, and 0 or more chunks.");
+  int const chunks = choice.chunks == 0 && choice.how == crossing_strategy::send ? 1
+                                                                                 : choice.chunks;
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
     return a.bound != b.bound                         ? a.bound < b.bound
            : a.before + a.after != b.before + b.after ? a.before + a.after < b.before + b.after
@@ -240,7 +255,7 @@ constexpr cross_mesh_plan cross_mesh_here(shape const& extents, int element_size
     if (!apart &&
         a.seconds + b.seconds + least_seconds_inside(a.load, b.load, element_size, m) >= seconds)
       continue;
-    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m);
+    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m, chunks);
     double const sum = a.seconds + c.seconds + b.seconds;
     if (sum >= seconds) continue;
     seconds = sum;
@@ -260,20 +275,23 @@ constexpr cross_mesh_plan cross_mesh_here(shape const& extents, int element_size
 cross_mesh_plan cross_mesh_at_run_time(shape const& extents, int element_size,
                                        mesh_part const& source, placement const& from,
                                        mesh_part const& target, placement const& to,
-                                       topology const& whole, machine const& m);
+                                       topology const& whole, machine const& m,
+                                       crossing_choice const& choice);
 #endif
 
 }  // namespace detail
 
-/// Returns the cheapest plan. Expects placements that `check` accepts, on parts of `whole` without
-/// common ranks.
+/// Returns the cheapest plan that `choice` permits. Expects placements that `check` accepts, on
+/// parts of `whole` without common ranks. Throws ashlar::error if no plan is permitted.
 constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size,
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,
-                                          topology const& whole, machine const& m) {
+                                          topology const& whole, machine const& m,
+                                          crossing_choice const& choice = {}) {
   ASHLAR_RETURN(
-      detail::cross_mesh_here(extents, element_size, source, from, target, to, whole, m),
-      detail::cross_mesh_at_run_time(extents, element_size, source, from, target, to, whole, m));
+      detail::cross_mesh_here(extents, element_size, source, from, target, to, whole, m, choice),
+      detail::cross_mesh_at_run_time(extents, element_size, source, from, target, to, whole, m,
+                                     choice));
 }
 
 }  // namespace ashlar

@@ -7,8 +7,9 @@
 // run, for the shortest step within a memory limit. The placements are given (cut_costs.hpp).
 //
 //   few cuts    All cuts are tried in ascending order of a lower bound, until the bound reaches the
-//               seconds of the best step so far. So no cut is better. For the schedules `searched`
-//               and zb_*, this holds only for the orders of passes that were tried.
+//               seconds of the best step so far. So no cut is better. For the schedules
+//               `searched`, `delayed` and zb_*, this holds only for the orders of passes that
+//               were tried.
 //   many cuts   Dynamic programming over the cutting points finds the cut whose largest stage bound
 //               is least, and among such cuts the one with the most equal stages. Then single
 //               cutting points are moved as long as the replayed step becomes shorter.
@@ -72,7 +73,8 @@ class cut_search {
       keep(cut, stages, costs, skips,
            make_schedule(choice_, shape_.positions, shape_.micro_batches, costs, most, skips));
     };
-    if (choice_.kind != schedule_kind::searched || limit_ == 0) {
+    bool const delays = choice_.kind == schedule_kind::delayed;
+    if ((choice_.kind != schedule_kind::searched && !delays) || limit_ == 0) {
       with();
       // The order for equal costs may fit where the order for these costs does not.
       if (limit_ > 0 && choice_.fits_costs())
@@ -96,7 +98,7 @@ class cut_search {
     }
     if (fits)
       try_warm_ups_within(
-          shape_.micro_batches, costs, skips, most, held,
+          shape_.micro_batches, costs, skips, delays, most, held,
           [&](pipelines::schedule const& order) { keep(cut, stages, costs, skips, order); },
           [&](pipelines::schedule const& order) { return excess_of(cut, order); });
     most = any;

@@ -45,7 +45,8 @@ struct separate_stages {
 template <int N, class Layout>
 class limited_stages {
  public:
-  /// The mesh, the machine, the layout and the tables of moves must outlive this object.
+  /// The mesh, the machine, the layout, the tables of moves and the pins (or null) must outlive
+  /// this object.
   ///   chain    the chain with w micro-batches
   ///   limits   the first element of every stage, and the number of all elements
   ///   order    the schedule; it determines how many micro-batches each stage has in flight
@@ -53,11 +54,11 @@ class limited_stages {
   ///            in flight. Only then is there a lower bound
   limited_stages(basic_problem<N> chain, std::vector<int> limits, pipelines::schedule order,
                  topology const& t, machine const& m, Layout const& layout, shared_moves& moves,
-                 bool exact)
+                 pinned_choices<N> const* pins, bool exact)
       : chain_(std::move(chain)), long_(chain_), limits_(std::move(limits)),
         order_(std::move(order)), mesh_(t), machine_(m), unlimited_(m),
-        exact_(exact && order_.chunks == 1), plans_(chain_, layout, moves),
-        long_plans_(long_, layout, moves), v_(count()), long_v_(count()) {
+        exact_(exact && order_.chunks == 1), plans_(chain_, layout, moves, pins),
+        long_plans_(long_, layout, moves, pins), v_(count()), long_v_(count()) {
     long_.micro_batches *= long_step;
     unlimited_.memory = 0;
     int const most = pipelines::in_flight(order_, 0).held;

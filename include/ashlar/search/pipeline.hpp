@@ -22,23 +22,31 @@ namespace ashlar::search {
 /// the axes that parts can divide, the placements, the schedules, and the cuts.
 ///   net_of    net_of(m) returns the chain for m micro-batches per step, each with 1/m of the batch
 ///   layout    layout(chain, mesh, machine) returns a plan of the chain, on this mesh or on another
-///             one with equally many ranks. The default is the exact search
+///             one with equally many ranks. The default is the exact search. For options.pins, it
+///             must be layout(chain, mesh, machine, filter) and choose only what the filter permits
+///             (choice_filter)
 ///
 /// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. If `layout`
 /// is not the exact search, the bound applies only to pipelines with plans of the same kind. It is
 /// then valid only if `layout` returns the best plan of that kind.
 ///
-/// Throws ashlar::error in five cases:
+/// Throws ashlar::error in six cases:
 ///   - Nothing fits machine.memory.
 ///   - A requested number of stages does not divide the blocks or any axis.
 ///   - net_of(m) returns a chain with a number of micro-batches other than m.
 ///   - net_of(m) returns a chain whose micro-batches take turns.
 ///   - There is no schedule of a given name, or none is possible for any of the numbers.
+///   - No mesh of one part has a plan that satisfies the pins, or the layout takes no filter.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {
   using described = decltype(net_of(1));
   constexpr int capacity = decltype(detail::capacity_tag(std::declval<described>()))::value;
+  if (!options.pins.empty() && !detail::takes_filter<Layout, capacity>)
+    throw error(
+        "search::pipeline",
+        "this layout function does not obey pins. Give it a filter as a fourth argument, or "
+        "leave out options.pins.");
   detail::pipeline_search<capacity, Layout> search(t, m, options, layout);
   for (int const batches : options.micro_batches.empty() ? std::vector{1} : options.micro_batches) {
     if (batches < 1)

@@ -7,12 +7,15 @@
 // layout, and its candidates. A candidate is a number of parts and a number of micro-batches, with
 // the fastest plan of the chain on the mesh of one part.
 
+#include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/best_cut.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/pinned_choices.hpp>
 
 namespace ashlar::search {
 
@@ -33,14 +36,19 @@ struct pipeline_options {
   /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need
   /// more are not tried.
   int in_flight = 0;
+  /// Placements that the plan must have (pin.hpp), on the mesh of one part. Its axes are those of
+  /// the whole mesh. The axis that the parts divide has the rest of its extent, and a pin says
+  /// nothing about an axis of extent 1.
+  std::vector<pin> pins{};
 };
 
 /// The default layout of pipeline(): the placements that the exact search finds.
 struct optimal_layout {
   template <int N>
   basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m,
-                           search_effort const& effort = {}) const {
-    return optimal(net, t, m, any_choice{}, effort);
+                           search_effort const& effort = {},
+                           choice_filter const& permits = {}) const {
+    return permits ? optimal(net, t, m, permits, effort) : optimal(net, t, m, any_choice{}, effort);
   }
 };
 
@@ -99,8 +107,24 @@ struct pipeline_candidate {
   int parts = 1, axis = -1;
   topology mesh;  ///< the mesh of one part
   basic_plan<N> chosen;
-  double least = 0;  ///< lower bound of the seconds of a step
+  double least = 0;                                 ///< lower bound of the seconds of a step
+  std::shared_ptr<pinned_choices<N> const> pins{};  ///< null if there are none
 };
+
+/// Returns the pins as a filter for plans of the chain on a mesh, or null if there are none, or if
+/// no plan on this mesh satisfies them. In the last case, `refused` is set to the error.
+template <int N>
+std::shared_ptr<pinned_choices<N> const> filter_of(basic_problem<N> const& net, topology const& t,
+                                                   std::vector<pin> const& pins,
+                                                   std::exception_ptr& refused) {
+  if (pins.empty()) return nullptr;
+  try {
+    return std::make_shared<pinned_choices<N> const>(net, t, pins);
+  } catch (error const&) {
+    refused = std::current_exception();
+    return nullptr;
+  }
+}
 
 /// The costs of a candidate's stages under one plan of the chain.
 template <int N>
@@ -124,7 +148,8 @@ inline bool is_plain(schedule_choice const& choice) {
 
 /// Returns the order of passes for the costs of the stages, without a memory limit. For the
 /// schedule `searched`, returns the order with the warm-up depths of 1F1B, at most
-/// `choice.in_flight`.
+/// `choice.in_flight`. With the schedule `delayed`, no position has more micro-batches in flight
+/// than there are parts.
 template <int N>
 pipelines::schedule first_order(pipeline_candidate<N> const& c, schedule_choice const& choice,
                                 int micro_batches, stage_model<N>& model,
@@ -138,7 +163,8 @@ pipelines::schedule first_order(pipeline_candidate<N> const& c, schedule_choice 
   auto shape = choice.shape(c.parts, micro_batches);
   shape.order.resize(static_cast<std::size_t>(c.parts));
   auto const costs = costs_of(priced_stages(model, limits, shape));
-  return make_schedule(choice, c.parts, micro_batches, costs, {}, model.skips(limits, shape));
+  std::vector<int> const most(static_cast<std::size_t>(c.parts), c.parts);
+  return make_schedule(choice, c.parts, micro_batches, costs, most, model.skips(limits, shape));
 }
 
 }  // namespace detail

@@ -26,6 +26,7 @@
 // if cuts are equal and the order of the schedule does not depend on costs.
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -74,6 +75,7 @@ class pipeline_search {
   }
 
   pipeline_plan run() {
+    if (candidates_.empty() && unpinnable_) std::rethrow_exception(unpinnable_);
     for (std::size_t k = 0; k < candidates_.size(); ++k) list_attempts(k);
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](auto const& a, auto const& b) { return a.estimate < b.estimate; });
@@ -141,17 +143,19 @@ class pipeline_search {
     c.parts = parts;
     c.axis = axis;
     c.mesh = stage_mesh(mesh_, axis, parts);
+    c.pins = filter_of(net, c.mesh, options_.pins, unpinnable_);
+    auto const* const pins = c.pins.get();
+    if (pins == nullptr && !options_.pins.empty()) return;
     auto const chain = weighed(net, parts);
-    c.chosen = layout_(chain, c.mesh, unlimited_);
+    c.chosen = planned(layout_, chain, c.mesh, unlimited_, {}, filter_from(pins, 0));
     c.chosen.recomputed = net.recomputed;
-    bool plain = true;
-    for (auto const& s : schedules_) plain = plain && is_plain(s);
+    bool const plain = std::all_of(schedules_.begin(), schedules_.end(), is_plain);
     auto const pieces = options_.any_cuts || !plain ? cutting_points(net)
                                                     : stage_limits(net, blocks, parts);
     c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap)
               : plain    ? least_plain_step(chain, pieces, parts, net.micro_batches, c.mesh,
-                                            unlimited_, layout_, moves_)
-                         : least_step(net, pieces, parts, c.mesh, unlimited_, layout_, moves_);
+                                            unlimited_, layout_, moves_, pins)
+                      : least_step(net, pieces, parts, c.mesh, unlimited_, layout_, moves_, pins);
     candidates_.push_back(std::move(c));
   }
 
@@ -248,7 +252,7 @@ class pipeline_search {
     auto chain = weighed(in_stages(net, a.limits, recomputed_in_stages(net, a.limits)), c.parts);
     a.stages = std::make_shared<limited_stages<N, Layout>>(
         with_storage_of(std::move(chain), c.chosen), a.limits, a.order, c.mesh, machine_, layout_,
-        moves_, has_bound(a));
+        moves_, c.pins.get(), has_bound(a));
   }
 
   /// Returns whether the limited stages of an attempt give a lower bound of all of its pipelines.
@@ -375,7 +379,7 @@ class pipeline_search {
   pipeline_options const& options_;
   Layout const& layout_;
   std::vector<schedule_choice> schedules_;
-  std::vector<basic_problem<N>> nets_;
+  std::deque<basic_problem<N>> nets_;  // pins refer to them
   std::vector<candidate> candidates_;
   std::vector<attempted> attempts_;
   shared_moves moves_;  // shared by all searches of pieces and stages
@@ -384,7 +388,8 @@ class pipeline_search {
   bool found_ = false;
   int searched_ = 0;  // pipelines whose stages were searched alone
   std::string refused_;
-  std::string too_many_;  // why the last schedule exceeds options_.in_flight
+  std::exception_ptr unpinnable_;  // why the pins permit no plan on the last mesh without one
+  std::string too_many_;           // why the last schedule exceeds options_.in_flight
 };
 
 template <int N>

@@ -14,7 +14,9 @@
 //   interleaved:N   N               whole      fixed; micro-batches are a multiple of the parts
 //   zb_h1           1               split      made for the costs of the stages
 //   zb_h2           1               split      the same, with about twice the memory
-//   zb_v            2, in a vee     split      the same, with the memory of zb_h1
+//   delayed         1               split      warm-up depths, and delays of the gradients of
+//                                              parameters, searched for the costs of the stages
+//   zb_v            2, in a vee     split      made for the costs, with the memory of zb_h1
 //   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches a part
 //
 // In dual_pipe_v some backward passes are whole and some are split. `interleaved` without a number
@@ -28,6 +30,7 @@
 #include <string_view>
 
 #include <ashlar/step/pipeline/best_warm_ups.hpp>
+#include <ashlar/step/pipeline/delayed_weights.hpp>
 #include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
@@ -42,6 +45,7 @@ enum class schedule_kind : signed char {
   interleaved,
   zb_h1,
   zb_h2,
+  delayed,
   zb_v,
   dual_pipe_v
 };
@@ -49,8 +53,9 @@ enum class schedule_kind : signed char {
 struct schedule_choice {
   schedule_kind kind = schedule_kind::one_f_one_b;
   int chunks = 1;
-  /// The most micro-batches that a stage may have in flight; 0: any number. `searched`, zb_h1 and
-  /// zb_h2 fit themselves to it. The other schedules may need more (pipelines::in_flight_fault).
+  /// The most micro-batches that a stage may have in flight; 0: any number. `searched`, zb_h1,
+  /// zb_h2 and `delayed` fit themselves to it. The other schedules may need more
+  /// (pipelines::in_flight_fault).
   int in_flight = 0;
 
   constexpr bool splits() const { return kind >= schedule_kind::zb_h1; }
@@ -76,7 +81,8 @@ struct schedule_choice {
 };
 
 inline constexpr std::string_view schedule_names[] = {
-    "1f1b", "eager", "gpipe", "searched", "interleaved", "zb_h1", "zb_h2", "zb_v", "dual_pipe_v"};
+    "1f1b",  "eager", "gpipe",   "searched", "interleaved",
+    "zb_h1", "zb_h2", "delayed", "zb_v",     "dual_pipe_v"};
 
 /// Reads the name of a schedule. `chunks` are the numbers of chunks for which "interleaved" without
 /// a number stands. Throws ashlar::error if there is no such schedule.
@@ -127,7 +133,8 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
 
 /// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits.
 /// `costs` has the seconds of each stage, and `skips` the seconds of the transfers of skips between
-/// stages. `most` has the largest warm-up depth of each part that `searched` may choose.
+/// stages. `most` has, for each part, the most micro-batches in flight that `searched` and
+/// `delayed` may choose; if it is empty, `delayed` may choose any number.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most,
@@ -148,6 +155,13 @@ inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, in
       return pipelines::zb_h1(parts, micro_batches, costs, in_flight, skips);
     case schedule_kind::zb_h2:
       return pipelines::zb_h2(parts, micro_batches, costs, in_flight, skips);
+    case schedule_kind::delayed: {
+      if (most.empty())
+        return pipelines::delayed_weights(parts, micro_batches, costs, in_flight, skips);
+      auto limits = most;
+      for (int& n : limits) n = std::min(n, in_flight);
+      return pipelines::delayed_weights(parts, micro_batches, costs, limits, skips);
+    }
     case schedule_kind::zb_v: return pipelines::zb_v(parts, micro_batches, costs, skips);
     case schedule_kind::dual_pipe_v: return pipelines::dual_pipe_v(parts, micro_batches);
   }

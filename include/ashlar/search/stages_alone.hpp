@@ -30,30 +30,54 @@
 
 #include <cmath>
 #include <map>
+#include <type_traits>
 
 #include <ashlar/machine/machine.hpp>
 #include <ashlar/search/move_tables.hpp>
+#include <ashlar/search/pinned_choices.hpp>
 #include <ashlar/search/search_effort.hpp>
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/plan.hpp>
 
 namespace ashlar::search::detail {
 
-/// Calls a layout, with the effort if the layout takes it.
+/// Calls a layout, with the effort and with the filter if the layout takes them.
 template <int N, class Layout>
 basic_plan<N> planned(Layout const& layout, basic_problem<N> const& chain, topology const& t,
-                      machine const& m, search_effort const& effort) {
-  if constexpr (requires { layout(chain, t, m, effort); }) return layout(chain, t, m, effort);
+                      machine const& m, search_effort const& effort, choice_filter const& permits) {
+  if constexpr (requires { layout(chain, t, m, effort, permits); })
+    return layout(chain, t, m, effort, permits);
+  else if constexpr (requires { layout(chain, t, m, effort); }) return layout(chain, t, m, effort);
+  else if constexpr (requires { layout(chain, t, m, permits); })
+    return layout(chain, t, m, permits);
   else return layout(chain, t, m);
 }
 
-/// Plans ranges of a chain. Equal ranges are planned only once.
+/// Whether a layout can be given a filter, and so obeys pins.
+template <class Layout, int N>
+inline constexpr bool takes_filter =
+    std::is_invocable_v<Layout const&, basic_problem<N> const&, topology const&, machine const&,
+                        search_effort const&, choice_filter const&> ||
+    std::is_invocable_v<Layout const&, basic_problem<N> const&, topology const&, machine const&,
+                        choice_filter const&>;
+
+/// Returns the filter of the pins for the elements of a chain from `first` on, numbered from 0.
+/// Without pins, permits every choice.
+template <int N>
+choice_filter filter_from(pinned_choices<N> const* pins, int first) {
+  if (pins == nullptr) return {};
+  return [pins, first](int i, layer_choice const& c) { return (*pins)(first + i, c); };
+}
+
+/// Plans ranges of a chain. Equal ranges with equal pins are planned only once.
 template <int N, class Layout>
 class planned_ranges {
  public:
-  /// All arguments must outlive this object. Other searches may share the tables of moves.
-  planned_ranges(basic_problem<N> const& chain, Layout const& layout, shared_moves& moves)
-      : chain_(chain), layout_(layout), moves_(moves) {}
+  /// All arguments must outlive this object. Other searches may share the tables of moves. `pins`
+  /// are those of the chain, or null.
+  planned_ranges(basic_problem<N> const& chain, Layout const& layout, shared_moves& moves,
+                 pinned_choices<N> const* pins)
+      : chain_(chain), layout_(layout), moves_(moves), pins_(pins) {}
 
   /// Returns the plan of the elements first .. last - 1. It has no choices if the layout finds no
   /// plan of fewer than `known` seconds.
@@ -67,11 +91,15 @@ class planned_ranges {
       std::int64_t const segment = e.segment < 0 ? 0
                                                  : 1 + begins + 2 * (e.segment < chain_.recomputed);
       key.push_back((e.layer * 3 + static_cast<int>(e.kind)) * 8 + segment);
+      if (pins_ == nullptr) continue;
+      key.push_back(static_cast<std::int64_t>(pins_->of(i).size()));
+      for (auto const k : pins_->of(i)) key.push_back(static_cast<std::int64_t>(k));
     }
     auto& own = known_[std::move(key)];
     if (own.known == 0 || (own.plan.size() == 0 && own.known < known)) {
       auto const part = stage_of(chain_, first, last, in_flight);
-      own = {planned(layout_, part, t, m, {few_labels, known, &moves_}), known};
+      own = {planned(layout_, part, t, m, {few_labels, known, &moves_}, filter_from(pins_, first)),
+             known};
     }
     return own.plan;
   }
@@ -88,6 +116,7 @@ class planned_ranges {
   basic_problem<N> const& chain_;
   Layout const& layout_;
   shared_moves& moves_;
+  pinned_choices<N> const* pins_;
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
@@ -96,8 +125,8 @@ class planned_ranges {
 template <int N, class Layout>
 double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
                        topology const& t, machine const& unlimited, Layout const& layout,
-                       shared_moves& moves) {
-  planned_ranges<N, Layout> plans(chain, layout, moves);
+                       shared_moves& moves, pinned_choices<N> const* pins) {
+  planned_ranges<N, Layout> plans(chain, layout, moves, pins);
   double sum = 0;
   for (std::size_t k = 0; k + 1 < points.size(); ++k) {
     auto const& own = plans(points[k], points[k + 1], 1, t, unlimited);
@@ -111,8 +140,8 @@ double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& po
 template <int N, class Layout>
 double least_step(basic_problem<N> const& chain, std::vector<int> const& points, int parts,
                   topology const& t, machine const& unlimited, Layout const& layout,
-                  shared_moves& moves) {
-  return least_of_pieces(chain, points, t, unlimited, layout, moves) / parts;
+                  shared_moves& moves, pinned_choices<N> const* pins) {
+  return least_of_pieces(chain, points, t, unlimited, layout, moves, pins) / parts;
 }
 
 /// Returns the second lower bound of the head of this file. `weighed` is the chain with w
@@ -120,9 +149,9 @@ double least_step(basic_problem<N> const& chain, std::vector<int> const& points,
 template <int N, class Layout>
 double least_plain_step(basic_problem<N> const& weighed, std::vector<int> const& points, int parts,
                         int micro_batches, topology const& t, machine const& unlimited,
-                        Layout const& layout, shared_moves& moves) {
+                        Layout const& layout, shared_moves& moves, pinned_choices<N> const* pins) {
   double const m = micro_batches, a = 1 / (1 - std::pow(1 - 1 / m, parts));
-  return a * least_of_pieces(weighed, points, t, unlimited, layout, moves) /
+  return a * least_of_pieces(weighed, points, t, unlimited, layout, moves, pins) /
          (a * parts + weighed.micro_batches - m);
 }
 

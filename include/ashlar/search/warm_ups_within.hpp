@@ -3,20 +3,24 @@
 
 #pragma once
 
-// Searches warm-up depths (step/pipeline/warm_up.hpp) below a memory limit. How many micro-batches
-// a part holds follows from its own depth. But how many tensors wait for it, which another part has
-// sent early, follows from the depths of both parts.
+// Searches warm-up depths (step/pipeline/warm_up.hpp) below a memory limit, or depths and delays of
+// the gradients of parameters (step/pipeline/delayed_weights.hpp). How many micro-batches a part
+// holds follows from its own numbers. But how many tensors wait for it, which another part has sent
+// early, follows from the numbers of both parts.
 //
 //   few lists of depths   all are tried
-//   many                  best_warm_ups chooses. As long as a part exceeds the limit, its largest
-//                         depth is lowered, or, if it is 1 already, that of the part before, which
-//                         then runs less far ahead
+//   many, or delays       best_warm_ups or delayed_weights chooses. As long as a part exceeds the
+//                         limit, the most micro-batches that it may have in flight are lowered, or,
+//                         if it has only one, those of the part before, which then runs less far
+//                         ahead
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <ashlar/step/pipeline/best_warm_ups.hpp>
+#include <ashlar/step/pipeline/delayed_weights.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
 
 namespace ashlar::search::detail {
 
@@ -37,38 +41,63 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
   return lists;
 }
 
-/// Calls keep(order) for orders of passes, among them the best one within the limit if there are
-/// few lists of depths.
-///   most       the largest depth of each position for which memory may suffice
+/// Calls keep(order) for orders of passes that make(most) returns for fewer and fewer micro-batches
+/// in flight, until an order is within the limit or none can be.
+///   most       the most micro-batches that each position may have in flight
 ///   held       bytes that one more micro-batch in flight takes at each position
 ///   excess_of  excess_of(order) returns the bytes by which each part exceeds the limit, which are
 ///              negative if it fits
+template <class Make, class Keep, class Excess>
+void try_fewer(std::vector<int> most, std::vector<std::int64_t> const& held, Make const& make,
+               Keep const& keep, Excess const& excess_of) {
+  for (std::size_t round = 0; round < 2 * most.size() + 8; ++round) {
+    pipelines::schedule const order = make(most);
+    keep(order);
+    auto const flights = pipelines::in_flight(order);
+    bool fits = true;
+    auto const excess = excess_of(order);
+    for (std::size_t p = 0; p < most.size(); ++p) {
+      if (excess[p] <= 0) continue;
+      fits = false;
+      std::size_t const at = flights[p].held > 1 || p == 0 ? p : p - 1;
+      if (flights[at].held == 1) return;
+      std::int64_t const fewer = at == p && held[p] > 0 ? excess[p] / held[p] : 1;
+      most[at] = static_cast<int>(
+          std::max<std::int64_t>(1, flights[at].held - std::max<std::int64_t>(1, fewer)));
+    }
+    if (fits) return;
+  }
+}
+
+/// Calls keep(order) for orders of passes with warm-ups, and with delays if `delays` is true. If
+/// there are few lists of depths, and no delays, the best order within the limit is among them. The
+/// other arguments are those of try_fewer.
 template <class Keep, class Excess>
 void try_warm_ups_within(int micro_batches, pipelines::pipeline_costs const& costs,
-                         pipelines::skip_transfers const& skips, std::vector<int> most,
-                         std::vector<std::int64_t> const& held, Keep const& keep,
-                         Excess const& excess_of) {
+                         pipelines::skip_transfers const& skips, bool delays,
+                         std::vector<int> const& most, std::vector<std::int64_t> const& held,
+                         Keep const& keep, Excess const& excess_of) {
+  if (delays) {
+    int const positions = static_cast<int>(most.size());
+    try_fewer(
+        most, held,
+        [&](std::vector<int> const& fewer) {
+          return pipelines::delayed_weights(positions, micro_batches, costs, fewer, skips);
+        },
+        keep, excess_of);
+    return;
+  }
   if (auto const all = lists_of_depths(most); !all.empty()) {
     for (auto const& depths : all) keep(pipelines::with_warm_ups(depths, micro_batches));
     return;
   }
-  for (std::size_t round = 0; round < 2 * most.size() + 8; ++round) {
-    auto const depths = pipelines::best_warm_ups(micro_batches, costs, most, skips);
-    auto const order = pipelines::with_warm_ups(depths, micro_batches);
-    keep(order);
-    bool fits = true;
-    auto const excess = excess_of(order);
-    for (std::size_t p = 0; p < depths.size(); ++p) {
-      if (excess[p] <= 0) continue;
-      fits = false;
-      std::size_t const at = depths[p] > 1 || p == 0 ? p : p - 1;
-      if (depths[at] == 1) return;
-      std::int64_t const fewer = at == p && held[p] > 0 ? excess[p] / held[p] : 1;
-      most[at] = static_cast<int>(
-          std::max<std::int64_t>(1, depths[at] - std::max<std::int64_t>(1, fewer)));
-    }
-    if (fits) return;
-  }
+  try_fewer(
+      most, held,
+      [&](std::vector<int> const& fewer) {
+        auto const depths = pipelines::best_warm_ups(micro_batches, costs, fewer, skips);
+        return pipelines::with_warm_ups(depths, micro_batches);
+      },
+      keep, excess_of);
 }
 
 }  // namespace ashlar::search::detail

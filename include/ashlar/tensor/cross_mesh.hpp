@@ -8,6 +8,7 @@
 //   auto const stage = mesh.split("node");
 //   auto const y = redistribute(x, stage[1], sbp<S<1>>{});        // from stage[0]
 //   std::cout << plan_redistribution(x, stage[1], sbp<S<1>>{});   // the steps and the crossing
+//   redistribute(x, stage[1], sbp<B>{}, {crossing_strategy::gather_in_nodes});
 //
 // The plan has three parts: steps of a redistribution within the source part, the crossing (the
 // messages from the source part to the target part), and steps within the target part. Every rank
@@ -23,7 +24,8 @@ namespace detail {
 
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other>
 std::shared_ptr<prepared_crossing const> plan_to(Tensor const& x, basic_mesh<Other> const& other,
-                                                 placement const& target) {
+                                                 placement const& target,
+                                                 crossing_choice const& how) {
   if (char const* const wrong = check(target, Tensor::rank, other.topology()))
     throw error("redistribute",
                 describe(x) + " to " + to_string(target, other.topology()) + ": " + wrong);
@@ -36,7 +38,7 @@ std::shared_ptr<prepared_crossing const> plan_to(Tensor const& x, basic_mesh<Oth
                                     "Redistribute before or after the crossing, as in x | to<B, "
                                     "...>.");
   return x.mesh().cross_plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), other,
-                             target);
+                             target, how);
 }
 
 template <class Processor, class Other>
@@ -61,14 +63,16 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
 }  // namespace detail
 
 /// Returns the tensor on another part of the mesh, at placement `target`. The plan is the cheapest
-/// that plan_cross_mesh finds, and plan_redistribution returns it. Throws ashlar::error if the
-/// placement does not fit, if the two meshes are not parts of one mesh, or if they have a rank in
-/// common. Communicates the steps and the crossing of the plan.
+/// that crosses as `how` says (plan/crossing_choice.hpp), by default the cheapest of all.
+/// plan_redistribution returns it. Throws ashlar::error if the placement does not fit, if the two
+/// meshes are not parts of one mesh, if they have a rank in common, or if no plan crosses so.
+/// Communicates the steps and the crossing of the plan.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>
-auto redistribute(Tensor const& x, basic_mesh<Other> const& other, Target const& target) {
+auto redistribute(Tensor const& x, basic_mesh<Other> const& other, Target const& target,
+                  crossing_choice const& how = {}) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target, Other>;
-  auto const plan = detail::plan_to(x, other, as_value(target));
+  auto const plan = detail::plan_to(x, other, as_value(target), how);
   return detail::run_plan(any_tensor(x), other, *plan).template as<result>();
 }
 
@@ -78,12 +82,14 @@ auto operator|(Tensor const& x, to_placement_on<Other, Tags...> const& target) {
   return redistribute(x, target.other, sbp<Tags...>{});
 }
 
-/// Returns the plan that redistribute(x, other, target) runs, for printing. Communicates nothing.
+/// Returns the plan that redistribute(x, other, target, how) runs, for printing. Communicates
+/// nothing.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>
 cross_mesh_report plan_redistribution(Tensor const& x, basic_mesh<Other> const& other,
-                                      Target const& target) {
-  return {detail::plan_to(x, other, as_value(target))->plan, x.mesh().whole(), x.mesh().machine()};
+                                      Target const& target, crossing_choice const& how = {}) {
+  return {detail::plan_to(x, other, as_value(target), how)->plan, x.mesh().whole(),
+          x.mesh().machine()};
 }
 
 }  // namespace ashlar

@@ -133,11 +133,12 @@ class crossing_tensor {
 /// Throws like redistribute.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>
-auto redistribute_async(Tensor const& x, basic_mesh<Other> const& other, Target const& target) {
+auto redistribute_async(Tensor const& x, basic_mesh<Other> const& other, Target const& target,
+                        crossing_choice const& how = {}) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target, Other>;
   using from = typename Tensor::processor_type;
   return crossing_tensor<result, from>(any_tensor(x), other,
-                                       detail::plan_to(x, other, as_value(target)));
+                                       detail::plan_to(x, other, as_value(target), how));
 }
 
 }  // namespace ashlar

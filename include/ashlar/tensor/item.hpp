@@ -24,16 +24,17 @@ struct item_rule {
 }  // namespace detail
 
 /// Returns the only element of x. Requires that x is B on every axis, so that every rank has the
-/// element. On a device, waits for pending computations on x. Communicates nothing. Throws
-/// ashlar::error if x does not have exactly one element, or if its run-time placement is not B on
-/// every axis.
+/// element. On a device, waits for pending computations on x. On ranks outside of the mesh, returns
+/// 0. Communicates nothing. Throws ashlar::error if x does not have exactly one element, or if its
+/// run-time placement is not B on every axis.
 template <distributed X>
   requires locally_applicable<detail::item_rule, X>
 typename X::value_type item(X const& x) {
   detail::result_of<detail::item_rule>(x);
-  if (x.local_elements() != 1)
-    throw error("item", describe(x) + " has " + std::to_string(x.local_elements()) +
+  if (x.extents().elements() != 1)
+    throw error("item", describe(x) + " has " + std::to_string(x.extents().elements()) +
                             " elements, not one. Read its values with to_full(x).");
+  if (!x.mesh().is_here()) return {};
   return local_values(x).front();
 }
 template <distributed X>

@@ -114,17 +114,20 @@ void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, pl
   }
 }
 
-/// Returns a shard of box `b` in the memory of the mesh. Its elements are not initialized.
+/// Returns a shard of box `b` in the memory of the mesh. Its elements are not initialized. The
+/// shard of a tensor without dims has room for one element on ranks outside of the mesh, too:
+/// reductions of empty shards write it there, and nobody reads it.
 template <class Processor>
 std::shared_ptr<void> new_shard(basic_mesh<Processor> const& m, shape const& extents,
                                 placement const& p, box const& b, std::size_t element_size) {
-  if (!m.is_here()) return empty_shard();
+  if (!m.is_here() && extents.rank() > 0) return empty_shard();
   if (extents.is_routed())
     throw error("tensor",
                 "a tensor " + to_string(extents) +
                     " of routed rows is made by make_routed (tensor/routed.hpp), and only "
                     "layers of rows compute with it. Combine the rows first.");
-  auto const bytes = static_cast<std::size_t>(b.elements()) * element_size;
+  auto const elements = extents.rank() == 0 ? 1 : b.elements();
+  auto const bytes = static_cast<std::size_t>(elements) * element_size;
   auto memory = m.shared_memory();
   return std::shared_ptr<void>(
       allocate_shard(*memory, bytes, extents, p, m.topology()),

@@ -132,11 +132,12 @@ constexpr double bound_of(crossing_ports const& p, machine const& m, int element
 }
 
 /// Plans the crossing of a tensor between two parts of a mesh. Expects placements as unit_tasks
-/// does, and parts that have no rank in common. `nodes` has the nodes of the whole mesh.
+/// does, and parts that have no rank in common. `nodes` has the nodes of the whole mesh. `chunks`
+/// is the number of chunks; 0: the number that costs least.
 constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
                                  placement const& from, mesh_part const& target,
-                                 placement const& to, nodes_of_mesh const& nodes,
-                                 machine const& m) {
+                                 placement const& to, nodes_of_mesh const& nodes, machine const& m,
+                                 int chunks = 0) {
   crossing c;
   c.tasks = unit_tasks(extents, source, from, target, to);
   auto ports = ports_of(c.tasks, nodes);
@@ -167,7 +168,8 @@ constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_pa
   std::int64_t largest = 1;
   for (auto const& t : c.tasks) largest = std::max(largest, t.region.elements());
   constexpr std::int64_t most = 1 << 16;
-  c.chunks = best_chunks(between, inside, static_cast<int>(std::min(largest, most)));
+  int const pieces = static_cast<int>(std::min(largest, most));
+  c.chunks = chunks > 0 ? std::min(chunks, pieces) : best_chunks(between, inside, pieces);
   // No message has more than a GiB, since MPI counts bytes with an int.
   double const gib = double(largest) * element_size / double(1 << 30);
   while (c.chunks < gib) ++c.chunks;

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How a tensor crosses to another part of a mesh, as a caller may prescribe it. These are the
+// strategies of the paper on cross-mesh resharding (section 3.1). In all of them, data enters a
+// node only once, and the ranks of the node pass it on to each other.
+//
+//   cheapest           the plan of least predicted seconds
+//   send               the tensor crosses in whole messages, and arrives as the target wants it
+//   broadcast          the same in chunks, which the receivers pass on to each other
+//   gather_in_nodes    along axes inside nodes on which the target is B, the tensor arrives split,
+//                      and the ranks of each node gather it
+//   gather_everywhere  the same along all axes on which the target is B
+//
+// The strategy leaves open from which placement the tensor departs. That is the cheapest one.
+
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/placement/placement.hpp>
+
+namespace ashlar {
+
+enum class crossing_strategy : signed char {
+  cheapest,
+  send,
+  broadcast,
+  gather_in_nodes,
+  gather_everywhere
+};
+
+struct crossing_choice {
+  crossing_strategy how = crossing_strategy::cheapest;
+  int chunks = 0;  ///< pieces of each message; 0: one for `send`, else as many as cost least
+  friend constexpr bool operator==(crossing_choice const&, crossing_choice const&) = default;
+};
+
+constexpr char const* name_of(crossing_strategy how) {
+  switch (how) {
+    case crossing_strategy::send: return "send";
+    case crossing_strategy::broadcast: return "broadcast";
+    case crossing_strategy::gather_in_nodes: return "gather_in_nodes";
+    case crossing_strategy::gather_everywhere: return "gather_everywhere";
+    default: return "cheapest";
+  }
+}
+
+/// Returns whether a tensor may arrive at placement `at` on a part with these axes, where it is
+/// wanted at placement `to`. `seconds` are those of the steps from `at` to `to`.
+constexpr bool may_arrive(crossing_strategy how, topology const& axes, placement const& at,
+                          placement const& to, double seconds) {
+  if (how == crossing_strategy::cheapest) return true;
+  if (how == crossing_strategy::send || how == crossing_strategy::broadcast) return seconds == 0;
+  for (int a = 0; a < axes.axes(); ++a) {
+    if (axes.extent(a) == 1 || to[a].is_partial()) continue;
+    bool const gathers = to[a].is_broadcast() && (how == crossing_strategy::gather_everywhere ||
+                                                  axes.axis[a].tier == link_tier::intra_node);
+    if (gathers ? !at[a].is_split() : !same_role(at[a], to[a])) return false;
+  }
+  return true;
+}
+
+}  // namespace ashlar
