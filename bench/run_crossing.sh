@@ -143,7 +143,8 @@ plans() {
     { printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5 }' "$figures/plans.csv"
 }
 
-# table <word>: prints the table for the word of a marker (bench/support/page.sh).
+# table <word>: prints the table that replaces the marker with this word in the page
+# (bench/support/page.sh).
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

@@ -9,11 +9,11 @@
 // same bits as on one stage with the same placements, on a mesh of as many ranks as a stage has.
 // They must equal those of one rank within rounding. The cases are all combinations of
 //
-//   stages       2 and 4 parts of the mesh, of equal size; one or two stages on each part
-//   cuts         even; random
+//   stages       2 and 4 parts of the mesh, of equal size, with one or two stages on each part
+//   cuts         even cuts, and random cuts
 //   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
-//   backward     as in the schedule; or the opposite: split passes made whole, whole passes split
-//   recompute    nothing; a random number of segments of each stage
+//   backward     as in the schedule, or the opposite: split passes made whole, whole passes split
+//   recompute    no segments, and a random number of segments of each stage
 //
 // The number of micro-batches varies: below, equal to and above the number of parts. The
 // environment variable ASHLAR_PIPELINES=all runs all cases. By default only every 23rd case runs.

@@ -392,8 +392,8 @@ TEST_CASE("the checked mode finds replicated values that differ after a step") {
       if (p.path() == "2.bias" && m.rank() == m.ranks() - 1)
         p.template shards<double>().value[1] += 0.25;
     });
-    // One rank has another value of the bias. So its gradients of all parameters differ from those
-    // of the other ranks, and the error names the first one.
+    // One rank has another value of the bias than the other ranks. So all its gradients differ from
+    // those of the other ranks, and the error names the first parameter.
     CHECK(message_of([&] { trainer.step(data); }) ==
           "trainer: after step 1 ranks 0 and " + std::to_string(m.ranks() - 1) +
               " have different values of 0.weight, although both hold the same part of it. Test "

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the strategies of a net of twelve layers are chosen in the compiler, within its
-// default limits, with and without a memory limit, and that owners are dealt out there.
+// Checks that the compiler chooses the strategies of a net of twelve layers within its default
+// limits, with and without a memory limit, and assigns parameters to owners.
 
 #include <ashlar/sync/optimal.hpp>
 

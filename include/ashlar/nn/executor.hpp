@@ -363,7 +363,7 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
-  int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_; -1: none
+  int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_, or -1
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // one per move of the program
   std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange

@@ -212,12 +212,12 @@ class model {
                             [this](std::span<Input const> part) { return predict_one(part); });
   }
   /// Returns the mean loss over all targets of a batch of any number of samples, without dropout:
-  /// the same number on every rank. Every rank passes the same batch. `inputs` is as for predict,
-  /// and `targets` has the targets of all samples, one after the other. The gradients stay as they
-  /// are. The net runs on one micro-batch after another (mean_loss.hpp). Throws ashlar::error on
-  /// every rank, before any communication, if the numbers of inputs and targets do not fit or an id
-  /// or a target is out of range. Communicates: a forward pass for each micro-batch, and one
-  /// all-reduce of 16 bytes at the end.
+  /// the same number on every rank. Every rank passes the same batch. `inputs` has the form that
+  /// predict() expects, and `targets` has the targets of all samples, one after the other. The
+  /// gradients stay as they are. The net runs on one micro-batch after another (mean_loss.hpp).
+  /// Throws ashlar::error on every rank, before any communication, if the numbers of inputs and
+  /// targets do not fit or an id or a target is out of range. Communicates: a forward pass for each
+  /// micro-batch, and one all-reduce of 16 bytes at the end.
   double evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     state_->check_input(inputs);
     check_range(targets);

@@ -222,9 +222,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
 }
 
 /// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer
-/// runs the schedule of the plan. Initial values, and errors, are as for a plan without stages.
-/// Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to compare
-/// plans and seeds.
+/// runs the schedule of the plan. Initial values and errors are the same as with a plan without
+/// stages. Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to
+/// compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

@@ -43,7 +43,7 @@ struct basic_memory_front {
 };
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory
-/// limits. Errors are as for `optimal`.
+/// limits. Errors are those of `optimal`.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {

@@ -186,8 +186,8 @@ class pipeline_memory {
     }
   };
 
-  /// Returns the tensor between a stage and the next one: the output of the former (forward), or
-  /// its gradient.
+  /// Returns the bytes of the tensor that crosses between a stage and the next one: the output of
+  /// `stage` if `forward` is true, otherwise the gradient of this output.
   transfer_bytes const& between(int stage, bool forward) const {
     auto const& both = boundaries_[static_cast<std::size_t>(stage)];
     return forward ? both.forward : both.backward;

@@ -14,8 +14,8 @@
 //
 // If the two uses of a tied parameter are on two parts, the parameter crosses to the part of the
 // later use, and the gradient of the later use crosses back. The stage of the later use counts both
-// crossings as part of the end of a step, although the former can hide behind the passes of other
-// stages.
+// crossings as part of the end of a step, although the crossing of the parameter can hide behind
+// the passes of other stages.
 //
 // A split backward pass leaves a part W for later: the parameter gradients of layers that can
 // compute them alone (backward_form::halves and gradients_only). All else belongs to the gradient

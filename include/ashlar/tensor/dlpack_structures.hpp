@@ -51,7 +51,8 @@ struct array {
   std::uint64_t byte_offset = 0;
 };
 
-/// An array with its owner. Who needs it no longer calls `deleter`, once, unless it is null.
+/// An array with its owner. The program that has received the array calls `deleter` once when it no
+/// longer needs the array, unless `deleter` is null.
 struct managed {
   array dl_tensor;
   void* manager_ctx = nullptr;

@@ -62,8 +62,8 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
   return made;
 }
 
-/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands
-/// for an extent that is not 1.
+/// Returns the formula of typed operands. The compiler does not know their extents, so every extent
+/// is given as -1, which stands for an extent other than 1.
 template <class F, int... Rank>
 constexpr formulas::differentiated_formula formula_of_unknown_extents() {
   int const ranks[] = {Rank...};

@@ -83,7 +83,7 @@ template <template <int> class Base, class X, class Y>
 using rule_for = typename rule_of_ranks<Base, X, Y>::type;
 
 /// Whether the message about repeated operands is the right one for typed X and Y whose placements
-/// match no row: they have different numbers of dims, and none is partial.
+/// match no row: they have different numbers of dims, and neither is partial.
 template <class X, class Y>
 inline constexpr bool fails_as_repeated = [] {
   if constexpr (!combinable<X, Y>) return false;

@@ -136,7 +136,7 @@ class shared_window {
     auto* const slots = reinterpret_cast<shared::slot*>(mine_);
     for (std::size_t g = 0; g < slot_count; ++g) slots[g].abandon(rank);
   }
-  /// Returns the number of the mesh's ranks on this node, whether they share memory or not.
+  /// Returns the number of the mesh's ranks on this node, including ranks that share no memory.
   int ranks_on_node() const { return ranks_on_node_; }
 
  private:

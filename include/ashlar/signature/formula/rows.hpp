@@ -263,8 +263,8 @@ class row_search {
   double flops_ = 0;                        ///< of all products
 };
 
-/// Returns whether `whole` differs from `row` only in that it reads weights whole that `row` reads
-/// partial.
+/// Returns whether two rows differ only in weights that `row` reads partial and `whole` reads
+/// whole, and differ in at least one such weight.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {
