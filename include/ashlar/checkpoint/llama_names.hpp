@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Says which published tensors of Llama have the parameters of nn::llama and nn::tied_llama (the
+// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama (the
 // names are those of its safetensors files on Hugging Face):
 //
 //   parameter of nn::llama   published tensor
@@ -40,13 +40,14 @@
 
 namespace ashlar::checkpoint {
 
-/// Maps the parameters of a Llama to their views in the files, as load_parameters takes it.
+/// Maps the parameters of a Llama to their views in the files. load_parameters takes an object of
+/// this class.
 class llama_views {
  public:
-  /// Each name in the files, except that of lm_head.weight, begins with `prefix`. lm_head.weight is
-  /// beside the last part of the prefix: with the prefix "language_model.model." it is
-  /// language_model.lm_head.weight. `head` says whether nn::llama may copy the embedding's table if
-  /// the files have no head.
+  /// Each name in the files, except that of lm_head.weight, begins with `prefix`. The name of
+  /// lm_head.weight has the prefix without its last part: if the prefix is "language_model.model.",
+  /// the name is language_model.lm_head.weight. `head` says whether nn::llama may copy the
+  /// embedding's table if the files have no head.
   explicit llama_views(std::string prefix = "model.", tied_head head = tied_head::refused)
       : prefix_(std::move(prefix)), head_(head) {}
 
@@ -56,7 +57,8 @@ class llama_views {
     check_llama(net, files, table_name(), head_name(), head_);
   }
 
-  /// Returns the views of an array. Throws ashlar::error if it is no parameter of a Llama.
+  /// Returns the views of an array. Throws ashlar::error if the array is not a parameter of a
+  /// Llama.
   std::vector<source_view> operator()(stored_array const& a) const {
     auto const refuse = [&] {
       throw error("checkpoint::llama_views", "\"" + a.name + "\" is no parameter of nn::llama.");

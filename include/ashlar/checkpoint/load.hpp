@@ -81,8 +81,8 @@ inline void verify_file(std::filesystem::path const& folder, io::checkpoint_inde
                 index_path(folder, index.step).string() + " to load the checkpoint before it");
 }
 
-/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if
-/// there is none, or if its type does not fit.
+/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if the
+/// index has no such tensor, or if the type of the tensor does not fit.
 inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored_array const& a,
                                                  io::checkpoint_index const& index,
                                                  load_options const& options) {
@@ -94,8 +94,8 @@ inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored
   return found->second;
 }
 
-/// Returns the tensor of the index for an array. Throws ashlar::error if there is none, or if it
-/// does not fit the array.
+/// Returns the tensor of the index for an array. Throws ashlar::error if the index has no such
+/// tensor, or if the tensor does not fit the array.
 inline io::checkpoint_tensor const&
 tensor_for(stored_array const& a, io::checkpoint_index const& index, load_options const& options) {
   auto const found = index.tensors.find(a.name);

@@ -61,9 +61,9 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 
 namespace detail {
 
-/// Replaces the tensor of a view that the files do not have by `otherwise`, where this is allowed.
-/// views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the tensor of
-/// a view. The error names the tensors that could be it.
+/// If the files do not have the tensor of a view, replaces it by the view's `otherwise` if this is
+/// allowed. views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the
+/// tensor of a view. The error names the tensors that could be it.
 inline void choose_tensors(std::vector<stored_array> const& arrays,
                            std::vector<std::vector<source_view>>& views,
                            io::checkpoint_index const& index) {

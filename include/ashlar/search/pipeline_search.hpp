@@ -121,8 +121,9 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with the micro-batches that weigh a stage's passes against synchronization:
-  /// m + parts - 1 instead of m. Under 1F1B, a step lasts about as long as that many passes.
+  /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
+  /// as long as the passes of that many micro-batches on one stage, so this number weighs the time
+  /// of passes against that of synchronization.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;
@@ -287,8 +288,9 @@ class pipeline_search {
     }
   }
 
-  /// Searches each stage alone within the memory limit. A stage gets less room than the limit if the
-  /// pipeline needs more with what waits for later passes and transfers.
+  /// Searches the plan of each stage alone within the memory limit. In a pipeline, a stage also
+  /// holds values that wait for later passes and transfers. If the pipeline exceeds the limit
+  /// because of these, the stages are searched again with less room.
   void search_alone(attempted& a) {
     auto const& c = candidates_[a.candidate];
     // No stage fits in `below`. In `above`, the stages fit, but the pipeline exceeds the limit.

@@ -20,8 +20,8 @@
 
 namespace ashlar::search::detail {
 
-/// Returns all lists of depths that are at most `most` and nowhere larger than at the position
-/// before, or an empty list if there are more than 128.
+/// Returns all lists of warm-up depths in which no depth exceeds that of `most` at its position or
+/// the depth of the position before. Returns an empty list if there are more than 128 such lists.
 inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& most) {
   std::vector<std::vector<int>> lists{{}};
   for (int const bound : most) {
@@ -37,8 +37,8 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
   return lists;
 }
 
-/// Calls keep(order) for orders of passes, among them the best one within the limit if there are
-/// few lists of depths.
+/// Calls keep(order) for several orders of passes. If there are few lists of depths, the best order
+/// within the limit is among them.
 ///   most       the largest depth of each position for which memory may suffice
 ///   held       bytes that one more micro-batch in flight takes at each position
 ///   excess_of  excess_of(order) returns the bytes by which each part exceeds the limit, which are

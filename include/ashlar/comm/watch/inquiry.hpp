@@ -129,7 +129,7 @@ ASHLAR_INLINE bool inquiry::must_wait_on(double waits) const {
     ++remote;
     silent += !a.silence.empty();
   }
-  // If no other host answers, perhaps the network does not carry the questions.
+  // If no other host answers, the reason may be that the network does not carry the questions.
   bool const is_cut_off = remote > 0 && silent == remote;
   return waits < 10 * timeout() && (working > 0 || is_cut_off);
 }

@@ -7,9 +7,10 @@
 //
 // Each message begins with the token of the mesh: 128 random bits, which rank 0 draws and sends
 // over the mesh's transport. The socket drops messages without the token and never answers them.
-// So a stranger learns nothing, and cannot keep a connection open, since there are none. Who can
-// read the network between the nodes can read the token, and could then end the job. If all ranks
-// are on one host, the socket is bound to the loopback address and no message leaves the host.
+// So a foreign program learns nothing. It cannot keep a connection open either, because UDP has no
+// connections. Who can read the network between the nodes can read the token, and could then end
+// the job. If all ranks are on one host, the socket is bound to the loopback address and no message
+// leaves the host.
 
 #include <algorithm>
 #include <array>
