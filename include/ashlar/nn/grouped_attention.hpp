@@ -36,8 +36,8 @@ using device::rotary_scaling;
 class grouped_attention_core {
  public:
   /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and
-  /// keys without positions. Throws ashlar::error for fewer than 1 query head, a negative base or a
-  /// scaling that is not possible.
+  /// keys without positions. Throws ashlar::error if there is no query head, if the base is
+  /// negative, or if the scaling is not possible.
   constexpr explicit grouped_attention_core(std::int64_t queries, double rotary_base = 0,
                                             attention_mask mask = attention_mask::causal,
                                             rotary_scaling const& scaling = {})

@@ -205,8 +205,8 @@ class model {
   /// Returns the output of the net for a batch of any number of samples, without dropout. `inputs`
   /// has the inputs of all samples, then their contexts. Every rank passes the same batch and gets
   /// the whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
-  /// ashlar::error if `inputs` are no whole samples. Communicates: a forward pass for each
-  /// micro-batch.
+  /// ashlar::error if `inputs` does not consist of whole samples. Communicates: a forward pass for
+  /// each micro-batch.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                             [this](std::span<Input const> part) { return predict_one(part); });
@@ -291,8 +291,8 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position, in the pipeline, of the part of the mesh that computes the last element
-  /// before the loss, and so the output of the net.
+  /// Returns the position, in the pipeline, of the part of the mesh that computes the output of the
+  /// net, which is that of the last element before the loss.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }

@@ -69,7 +69,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 /// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
-/// Returns what the ranks of the first part of the mesh need to know of the pipeline
+/// Returns a description of the pipeline for the ranks of the first part of the mesh
 /// (step/pipeline_part.hpp): its schedule, its stages and its parts.
 ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
                                                    topology const& whole);

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The common interface of all search algorithms. A problem, a mesh, a machine and options go in; a
-// plan with a certified lower bound comes out.
+// The common interface of all search algorithms. An algorithm takes a problem, a mesh, a machine
+// and options, and returns a plan with a certified lower bound.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
 //   found.plan, found.lower_bound, found.gap, found.how
@@ -121,8 +121,8 @@ class watch {
     return true;
   }
 
-  /// Returns whether this weight of a plan (its seconds, plus a tiny amount per collective) is less
-  /// than the weights of all earlier plans. If so, records it as the best one.
+  /// Returns whether this weight of a plan (its seconds, plus a tiny amount for each collective) is
+  /// less than the weights of all earlier plans. In this case, records it as the best weight.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;

@@ -75,8 +75,8 @@ class limited_stages {
   limited_stages(limited_stages const&) = delete;
   limited_stages& operator=(limited_stages const&) = delete;
 
-  /// Returns a lower bound of the seconds of a step, from the searches so far. Without `exact`, there
-  /// is none, and the result is 0.
+  /// Returns a lower bound of the seconds of a step, which follows from the searches so far.
+  /// Without `exact` there is no such bound, and the result is 0.
   double least() const {
     if (!exact_) return 0;
     double const m = order_.micro_batches, w = chain_.micro_batches;

@@ -30,8 +30,8 @@ struct pipeline_options {
   /// Whether stages may begin at any element that is not inside a residual block. Otherwise all
   /// stages have equally many repeated blocks.
   bool any_cuts = false;
-  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need
-  /// more are not tried.
+  /// The most micro-batches that a stage may have in flight. 0 means any number. Schedules that
+  /// need more are not tried.
   int in_flight = 0;
 };
 

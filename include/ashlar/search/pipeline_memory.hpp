@@ -51,7 +51,7 @@ struct stage_bytes {
   std::int64_t lasting = 0;  ///< part of `one` that is held for the whole step
   std::int64_t held = 0, waiting = 0;
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
-  /// Whether a tied parameter arrives from another part, and is redistributed before the first
+  /// Says whether a tied parameter arrives from another part and is redistributed before the first
   /// forward pass reads its input.
   bool tied = false;
 };

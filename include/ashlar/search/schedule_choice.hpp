@@ -49,8 +49,9 @@ enum class schedule_kind : signed char {
 struct schedule_choice {
   schedule_kind kind = schedule_kind::one_f_one_b;
   int chunks = 1;
-  /// The most micro-batches that a stage may have in flight; 0: any number. `searched`, zb_h1 and
-  /// zb_h2 fit themselves to it. The other schedules may need more (pipelines::in_flight_fault).
+  /// The most micro-batches that a stage may have in flight. 0 means any number. `searched`, zb_h1
+  /// and zb_h2 fit themselves to it. The other schedules may need more
+  /// (pipelines::in_flight_fault).
   int in_flight = 0;
 
   constexpr bool splits() const { return kind >= schedule_kind::zb_h1; }

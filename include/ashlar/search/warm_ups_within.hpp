@@ -4,8 +4,8 @@
 #pragma once
 
 // Searches warm-up depths (step/pipeline/warm_up.hpp) below a memory limit. How many micro-batches
-// a part holds follows from its own depth. But how many tensors wait for it, which another part has
-// sent early, follows from the depths of both parts.
+// a part holds follows from its own depth. But the number of tensors that another part has sent
+// early, and that wait on this part, follows from the depths of both parts.
 //
 //   few lists of depths   all are tried
 //   many                  best_warm_ups chooses. As long as a part exceeds the limit, its largest

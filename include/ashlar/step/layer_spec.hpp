@@ -98,9 +98,9 @@ struct saved_values_beside {
                                    saved_values_beside const&) = default;
 };
 
-/// A number with which a layer computes and which no extent or parameter shows, such as the ε of a
-/// norm. Weights that were trained with another number give wrong results, so it is compared with
-/// that of the weights (checkpoint/llama_check.hpp).
+/// A number in the computation of a layer that neither extents nor parameters show, such as the ε
+/// of a norm. If weights were trained with another number, the layer gives wrong results. So the
+/// number is compared with the one in the files of the weights (checkpoint/llama_check.hpp).
 struct layer_constant {
   label name;
   double value = 0;
@@ -135,7 +135,8 @@ struct layer_spec {
   /// before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
   /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
-  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0: none.
+  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means
+  /// that it keeps none.
   std::int64_t cached_values = 0;
   /// Whether the layer has parameters for the positions of tokens, and its passes count positions
   /// from those that nn::pass::cache has. Without this, a layer whose parameters depend on the

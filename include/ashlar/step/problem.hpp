@@ -93,7 +93,7 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
   /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
-  /// computations of the others. 1: each micro-batch ends before the next one begins.
+  /// computations of the others. With 1, each micro-batch ends before the next one begins.
   int interleaved = 1;
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored

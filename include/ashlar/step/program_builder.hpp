@@ -206,8 +206,8 @@ class program_builder : public halo_writer {
       if (t.later == element_ && t.later_index == k) return &t;
     return nullptr;
   }
-  /// Returns the value that the first use stores, if parameter k here is the later use of a tie.
-  /// Returns -1 if another part of the mesh stores it.
+  /// If parameter k of this element is the later use of a tied parameter, returns the value that
+  /// the first use stores, or -1 if another part of the mesh stores it.
   constexpr int stored_by_first_use(int k) {
     auto const& t = *tie_of_later(k);
     return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;

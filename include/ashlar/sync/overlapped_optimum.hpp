@@ -113,8 +113,8 @@ class overlapped_optimum {
           if (left_ <= 0) return;
           auto const [i, k] = g.members[0];
           auto const& now = (*best_)[i].parameters[k];
-          // Strategies with owners are left out, since owners are dealt out for all parameters of a
-          // plan together and not for one group.
+          // Strategies with owners are left out, because owners are assigned to all parameters of a
+          // plan together and not to one group.
           if (s.updated_at().has_owned() || (now.store == s.store && now.update == s.update))
             continue;
           changed = consider(with(g, s, unlimited)) || changed;

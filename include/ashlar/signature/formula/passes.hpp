@@ -34,8 +34,8 @@ struct pass_nodes {
 /// The parts of a backward pass: a pass may compute dx, the gradients of the weights, or both.
 enum class backward_part : signed char { input, weights, both };
 
-/// Returns in which order of dims a contraction reads its operands and writes its result, so that
-/// it becomes products of matrices (signature/einsum.hpp).
+/// Returns the orders of dims in which a contraction reads its operands and writes its result. With
+/// these orders, the contraction consists of products of matrices (signature/einsum.hpp).
 constexpr einsum_order order_of_contraction(node const& n) {
   return order_of_einsum({n.in_a, n.in_b, n.out, 2});
 }

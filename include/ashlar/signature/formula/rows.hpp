@@ -232,9 +232,9 @@ class row_search {
     rows_.push_back(found);
   }
 
-  /// If the nodes of `split` are split, every rank computes all other products as a whole. Returns
-  /// the most expensive of these products, or -1 if together they have at most the part
-  /// most_repeated_flops of all flops.
+  /// If the nodes of `split` are split, every rank computes all other products completely. Returns
+  /// the most expensive of these products. Returns -1 if their share of all flops is at most
+  /// most_repeated_flops.
   constexpr int repeated_node(node_set const& split) const {
     double repeated = 0, most = 0;
     int node = -1;
