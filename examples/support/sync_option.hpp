@@ -31,8 +31,8 @@ bool search_chooses_updates(std::string const& name);
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
-/// The same for a pipeline. There the strategy `optimal` is chosen without regard to the memory
-/// limit, so the changed plan may be refused.
+/// Does the same for a pipeline. In a pipeline, the strategies of `optimal` are chosen without
+/// regard to the memory limit, so the changed plan may be refused.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,

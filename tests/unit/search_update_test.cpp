@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search that may update parameters apart from their storage (problem::updates_apart).
-// Its plans equal the best of all combinations of choices, with and without a memory limit, in
-// float and in mixed precision.
+// Its plans must be as fast as the best of all combinations of choices, with and without a memory
+// limit, in float and in mixed precision.
 
 #include <limits>
 
