@@ -23,7 +23,7 @@ struct options : training_options {
   int micro_batches = 1;  ///< 0: the search chooses the number, and `batch` is that of a step
   int interleaved = 1;    ///< micro-batches that take turns; 0: the search chooses the number
   int sample = 0, experts = 0, top = 2;
-  int kv_heads = 0;  ///< of a Llama: key heads; 0: the default of its model
+  int kv_heads = 0;  ///< the key heads of a Llama; 0 means the default of its model
   double balance = 0.01, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7,
          peak_flops = 0;
   bool graph = false, tied = false;

@@ -106,7 +106,7 @@ struct matrix_reference {
 /// What the cases have done so far.
 struct matrix_count {
   int cases = 0, same_bits = 0, recomputed = 0, references = 0;
-  double largest_gap = 0;  ///< between parameters, in cases that agree only within rounding
+  double largest_gap = 0;  ///< the gap between parameters in cases that agree only within rounding
 };
 
 /// Returns the schedule with this name. Returns nothing if the schedule does not permit these

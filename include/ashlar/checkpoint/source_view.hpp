@@ -35,7 +35,8 @@ struct source_view {
   std::string advice;  ///< a sentence for the error if the files do not have the tensor, or ""
 };
 
-/// Returns the view of a whole array with these extents as a tensor with the same extents.
+/// Returns the view by which a whole array with these extents is read from a tensor with the same
+/// extents.
 inline source_view whole_view(std::string tensor, shape const& extents) {
   source_view v;
   v.tensor = std::move(tensor);

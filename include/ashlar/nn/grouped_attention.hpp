@@ -156,14 +156,15 @@ struct attention_options {
   std::int64_t kv_heads = 0;  ///< key heads, which must divide the query heads; 0: as many as these
   bool rotary = false;        ///< whether queries and keys are turned by their positions
   double rotary_base = 10000;
-  rotary_scaling scaling{};  ///< of the rotary positions (device/rotary_angles.hpp)
+  rotary_scaling scaling{};  ///< how the rotary positions are scaled (device/rotary_angles.hpp)
   bool bias = false;         ///< whether the projections have a bias
   attention_mask mask = attention_mask::causal;
 };
 
 /// Returns self-attention with its projections: a linear layer to the queries, keys and values, the
 /// core, and a linear layer back. Maps [batch, seq, features] to the same extents. Throws
-/// ashlar::error if the numbers of heads do not divide what they must.
+/// ashlar::error if the number of heads does not divide the number of features, or if the number of
+/// key heads does not divide the number of heads.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;
   if (o.heads < 1 || o.features < 1 || o.features % o.heads != 0)

@@ -31,12 +31,13 @@ struct llama_options {
   std::int64_t hidden = 11008;  ///< features inside swiglu
   std::int64_t vocabulary = 32000;
   double rotary_base = 10000;
-  double epsilon = 1e-5;     ///< of rms_norm
-  rotary_scaling scaling{};  ///< of the rotary positions, as in Llama 3.1 and later
+  double epsilon = 1e-5;     ///< the ε of rms_norm
+  rotary_scaling scaling{};  ///< how rotary positions are scaled, as in Llama 3.1 and later
 };
 
-/// Returns one block. Maps [batch, seq, features] to the same extents. Throws ashlar::error if the
-/// numbers of heads do not divide what they must (nn::attention).
+/// Returns one block. Maps [batch, seq, features] to the same extents. Throws ashlar::error in the
+/// same cases as nn::attention, for example if the number of heads does not divide the number of
+/// features.
 constexpr auto llama_block(llama_options const& o) {
   return chain(
       residual(chain(rms_norm(o.features, o.epsilon), attention({.features = o.features,

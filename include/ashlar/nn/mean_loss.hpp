@@ -42,7 +42,7 @@ double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                              std::to_string(samples) + " samples. The loss has " +
                              std::to_string(of_sample) + " for each sample, so pass " +
                              std::to_string(samples * of_sample) + ".");
-  kept<double> const totals(mesh, 2);  // of all parts, and of copies of the last sample
+  kept<double> const totals(mesh, 2);  // the loss of all parts, and of copies of the last sample
   fill(mesh.processor(), 0.0, 2, totals.data());
   std::vector<Target> of_part(n * of_sample);
   auto const run_from = [&](std::size_t first, double* total) {

@@ -16,9 +16,10 @@
 namespace ashlar::nn {
 
 struct token_cache {
-  std::int64_t tokens = 0;    ///< how many tokens of each sequence were computed
-  std::int64_t places = 0;    ///< how many tokens of each sequence can be kept
-  std::vector<void*> shards;  ///< by element of the net: this rank's shard of its cache, or null
+  std::int64_t tokens = 0;  ///< how many tokens of each sequence were computed
+  std::int64_t places = 0;  ///< how many tokens of each sequence can be kept
+  /// For each element of the net, this rank's shard of its cache, or null.
+  std::vector<void*> shards;
 
   /// Returns the shard of an element. T is the type that the net computes with.
   template <class T>

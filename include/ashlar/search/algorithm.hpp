@@ -72,7 +72,7 @@ constexpr char const* to_string(ending e) {
 template <int N = dynamic_size>
 struct basic_result {
   basic_plan<N> plan;      ///< plan.gap equals `gap`
-  double lower_bound = 0;  ///< in seconds; at most plan.seconds
+  double lower_bound = 0;  ///< a lower bound in seconds, at most plan.seconds
   /// 1 - lower_bound / plan.seconds: the largest fraction of the time that another plan can save.
   double gap = 0;
   std::int64_t evaluations = 0;

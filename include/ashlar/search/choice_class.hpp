@@ -64,11 +64,12 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 
 /// The choices of one layer, or of one residual block as a whole, with their prices.
 struct choice_class {
-  int layer = 0;  ///< the layer; of a residual block: the layer at its begin
-  int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block
-  /// The extents of x and y. Of a block, both are the largest extents at its four boundaries.
+  int layer = 0;  ///< the layer, or the layer at the begin of the residual block
+  int end = -1;   ///< the layer at the end of the residual block, or -1 for a single layer
+  /// The extents of x and y. For a residual block, both are the largest extents at its four
+  /// boundaries.
   shape x_extents, y_extents;
-  bool plain = true;  ///< false: a residual block whose neighbours use its x with other extents
+  bool plain = true;  ///< false if neighbours of the residual block use its x with other extents
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;

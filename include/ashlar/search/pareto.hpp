@@ -29,7 +29,8 @@ namespace ashlar::search {
 
 struct front_options {
   int limits = 12;  ///< number of memory limits, including the highest and the lowest
-  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
+  /// Says which choices are permitted, like the filter of optimal().
+  std::function<bool(int, layer_choice const&)> permits{};
   /// Called after every limit with the number of finished limits and of all limits.
   std::function<void(int done, int of)> on_progress{};
 };

@@ -137,7 +137,7 @@ class pipeline_memory {
  private:
   /// The memory of a part while its passes run one after another.
   struct part_memory {
-    std::vector<stage_bytes> own;  // of its stages, by chunk
+    std::vector<stage_bytes> own;  // the bytes of its stages, by chunk
     // The bytes in memory: those that all stages hold for the whole step, held and waiting values,
     // skips, and tensors of neighbouring stages.
     std::int64_t now;

@@ -41,7 +41,8 @@ struct parameter_spec {
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
-  placement store{};      ///< where a tied parameter must be stored; no axes: the search chooses
+  /// Where a tied parameter must be stored, or no axes if the search chooses.
+  placement store{};
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 

@@ -26,7 +26,7 @@ constexpr int stage_of_element(std::vector<int> const& limits, int element) {
 
 struct pipeline_part {
   int position = 0;           ///< position of this part in the schedule
-  pipelines::schedule order;  ///< without faults (pipeline/check.hpp)
+  pipelines::schedule order;  ///< an order without faults (pipeline/check.hpp)
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
   std::vector<mesh_part> parts;  ///< by position; all have the same axes

@@ -37,8 +37,7 @@ class communicator final : public ashlar::communicator {
  public:
   /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
   /// shards are allocated. All arguments passed by reference must outlive this object. If this is
-  /// the transport of a part of a mesh, ranks[i] is the number on the whole mesh of rank i of the
-  /// part.
+  /// the transport of a part of a mesh, rank i of the part is rank ranks[i] of the whole mesh.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
                waiting const& wait, std::vector<int> ranks = {})

@@ -37,7 +37,7 @@ struct grouped_extents {
   std::int64_t queries;  ///< query heads of a group
   std::int64_t head_dim;
   bool causal = true;      ///< a token attends only to itself and to earlier tokens
-  rotary_angles angles{};  ///< of queries and keys
+  rotary_angles angles{};  ///< the rotary angles of queries and keys
 
   constexpr bool rotary() const { return angles.base > 0; }
   /// Returns the distance between two tokens in qkv.

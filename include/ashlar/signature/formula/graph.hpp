@@ -108,9 +108,9 @@ constexpr char const* to_string(operation what) {
 
 struct node {
   operation what = operation::input;
-  function f = function::exp;  ///< of apply and apply_gradient
+  function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
-  int weight = 0;              ///< of a weight: its number
+  int weight = 0;              ///< the number of the weight, if the node is a weight
   double number = 0;           ///< the number a of an operator with a number
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
@@ -137,7 +137,7 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 
 /// The operators of a formula in an order in which they can be computed.
 struct graph {
-  char const* name = "formula";  ///< for errors
+  char const* name = "formula";  ///< the name of the formula in errors
   inplace_vector<node, max_nodes> nodes;
   /// Whether node i is a contraction whose only use is a sum, such as that with a bias. The bias is
   /// first written to all rows of the sum, and then the product is added to it. adjoint.hpp finds

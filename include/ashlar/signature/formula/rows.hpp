@@ -260,7 +260,7 @@ class row_search {
   axis_placement const* only_x_ = nullptr;  ///< if not null, the only placement of x to try
   int furthest_ = 0;                        ///< the last position at which a trial ended
   obstacle obstacle_;                       ///< why it ended there
-  double flops_ = 0;                        ///< of all products
+  double flops_ = 0;                        ///< the flops of all products
 };
 
 /// Returns whether two rows differ only in weights that `row` reads partial and `whole` reads
@@ -280,7 +280,7 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 /// The training rows of a formula, and what they split.
 struct formula_rows {
   training_table table;
-  inplace_vector<node_set, training_table::capacity()> split;  ///< of each row: its split nodes
+  inplace_vector<node_set, training_table::capacity()> split;  ///< the split nodes of each row
   /// Whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row splits
   /// dim 0 of both.
   bool couples_rows = true;
