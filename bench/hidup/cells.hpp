@@ -36,7 +36,7 @@ struct cell {
   std::string net = "bert-sgmoe";
   int nodes = 1, gpus = 4;  ///< machines, and GPUs of each machine
   double gbit = 100;        ///< bandwidth between machines, in Gb/s
-  int samples = 0;          ///< samples per GPU; 0: as many as have 4,096 tokens
+  int samples = 0;          ///< samples per GPU; 0 means as many as have 4,096 tokens
   int layers = 8;           ///< an even number; the paper's nets have 8
 
   int ranks() const { return nodes * gpus; }

@@ -15,10 +15,11 @@ namespace example {
 struct options {
   std::string model;
   int layers = 12, optimizer_states = 2;
-  int stages = 1, micro_batches = 1;  ///< 0: the search chooses the number
-  int interleaved = 1;                ///< micro-batches that take turns; 0: the search chooses
+  int stages = 1, micro_batches = 1;  ///< with 0, the search chooses the number
+  int interleaved = 1;                ///< micro-batches that take turns; with 0, the search chooses
   bool overlap = false;               ///< whether the overlapped time of a step is minimized
-  int in_flight = 0;                  ///< the most micro-batches in flight in a stage; 0: no limit
+  /// The most micro-batches in flight in a stage; 0 means no limit.
+  int in_flight = 0;
   /// The schedule of pipeline stages; with auto, the search chooses.
   std::string schedule = "auto";
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
@@ -30,7 +31,7 @@ struct options {
   std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
   /// The imbalance of the load of the experts.
   double imbalance = 1;
-  int experts = 0, top = 0;  ///< 0: the model's own numbers
+  int experts = 0, top = 0;  ///< 0 means the model's own numbers
   std::string type = "float";
 
   std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;

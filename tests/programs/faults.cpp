@@ -66,7 +66,7 @@ void fill_one_expert(ashlar::mesh const& m) {
 /// A fault in the middle of a training step.
 struct fault_in_pass {
   std::string how;
-  int pass;        ///< the backward pass in which this rank commits it; -1: another rank does
+  int pass;        ///< the backward pass in which this rank commits it, or -1 if another rank does
   int passes = 0;  ///< number of backward passes that this rank has begun
 };
 

@@ -29,7 +29,8 @@ namespace ashlar::device {
 
 /// Says how the frequencies of rotary positions are scaled. The default does not change them.
 struct rotary_scaling {
-  double factor = 1;       ///< how many times slower slow pairs turn; 1: no scaling
+  /// How many times as slowly pairs of low frequency rotate; 1 means no scaling.
+  double factor = 1;
   double low = 1;          ///< slow pairs turn less than `low` times in an original sequence
   double high = 4;         ///< fast pairs, which are not scaled, turn more than `high` times
   double original = 8192;  ///< tokens in a sequence before the scaling
@@ -46,7 +47,7 @@ struct rotary_scaling {
 };
 
 struct rotary_angles {
-  double base = 0;  ///< 0: vectors are not turned
+  double base = 0;  ///< the base of the angles; with 0, vectors are not rotated
   rotary_scaling scaling{};
 
   /// Returns the angle, in radians, by which pair i of a vector of head_dim elements is rotated per

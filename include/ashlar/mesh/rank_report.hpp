@@ -40,8 +40,9 @@ struct rank_report {
   std::string silence;
   std::string host;
   std::int64_t process = 0;
-  std::string work;   ///< long work for which others may wait, such as "writes a file", or empty
-  double waits = -1;  ///< seconds that the rank has waited for others; negative: it does not wait
+  std::string work;  ///< long work for which others may wait, such as "writes a file", or empty
+  /// Seconds that the rank has waited for others, or negative if it does not wait.
+  double waits = -1;
   std::map<std::string, std::uint64_t> begun;  ///< number of operations begun, by their axes
   std::vector<reported_operation> operations;  ///< the last operations, the oldest first
 

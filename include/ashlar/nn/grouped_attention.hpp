@@ -152,9 +152,10 @@ class grouped_attention_core {
 /// The sizes and properties of nn::attention.
 struct attention_options {
   std::int64_t features = 0;
-  std::int64_t heads = 1;     ///< query heads; must divide the features
-  std::int64_t kv_heads = 0;  ///< key heads, which must divide the query heads; 0: as many as these
-  bool rotary = false;        ///< whether queries and keys are turned by their positions
+  std::int64_t heads = 1;  ///< query heads; must divide the features
+  /// Key heads, which must divide the query heads; 0 means as many as query heads.
+  std::int64_t kv_heads = 0;
+  bool rotary = false;  ///< whether queries and keys are turned by their positions
   double rotary_base = 10000;
   rotary_scaling scaling{};  ///< how the rotary positions are scaled (device/rotary_angles.hpp)
   bool bias = false;         ///< whether the projections have a bias

@@ -27,7 +27,7 @@ struct net_builder {
   stream_counter streams;
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   std::string path;
-  bool names_next = true;  ///< false: the path leaves out the next composite
+  bool names_next = true;  ///< if false, the path leaves out the next composite
   /// In a pipeline, for each stage: the part of the mesh that has the stage, and the number of the
   /// first element after the stage.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};

@@ -31,7 +31,7 @@ struct matmul_options {
   /// The most bytes that a rank may use, including its shards of operands and result; 0 means no
   /// limit.
   std::int64_t memory = 0;
-  char stream = 0;  ///< letter of the dim to stream: m, n, k or b; 0: stream only if necessary
+  char stream = 0;  ///< letter of the dim to stream, m, n, k or b, or 0 to stream only if necessary
   int panels = 2;   ///< number of panels of the dim `stream`
 };
 
@@ -110,7 +110,7 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit; 0: all fit
+  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit, or 0 if all fit
 
   constexpr bool found() const { return best < unreachable; }
 

@@ -132,7 +132,7 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;
-  int dim;  ///< index of the streamed dim; -1: the tensor does not have it
+  int dim;  ///< index of the streamed dim, or -1 if the tensor does not have it
 };
 
 constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan, char letter) {

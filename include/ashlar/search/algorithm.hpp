@@ -47,9 +47,11 @@ struct progress {
 
 struct options {
   std::uint64_t seed = 0;
-  std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0: no limit
-  double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
-  double lower_bound = 0;    ///< a bound in seconds that the caller knows; 0: it is computed
+  std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0 means no limit
+  /// Approximate time limit, checked every 64 evaluations; 0 means no limit.
+  double seconds = 0;
+  /// A bound in seconds that the caller knows, or 0 if it must be computed.
+  double lower_bound = 0;
   bool whole_space = false;  ///< whether dominated choices are searched, too (choice_class.hpp)
   /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
   /// residual block) may take a choice. If it is empty, every choice is permitted.

@@ -76,7 +76,7 @@ class assign_axes {
     double promise, cost;
     int element, choice;     ///< the last element, and its choice in the model
     axis_order order, from;  ///< how shards nest, and which axes have which rows (reordered.hpp)
-    int parent;              ///< index of the partial plan without the last element; -1: none
+    int parent;              ///< index of the partial plan without the last element, or -1
     /// Index in all_ of the partial plan whose last element is the begin of the enclosing residual
     /// block; -1 if there is no such block.
     int outer;

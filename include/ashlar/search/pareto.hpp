@@ -40,7 +40,7 @@ struct front_options {
 template <int N = dynamic_size>
 struct basic_memory_front {
   std::vector<basic_plan<N>> plans;
-  std::int64_t memory = 0;  ///< bytes per rank that the machine has; 0: unknown
+  std::int64_t memory = 0;  ///< bytes per rank that the machine has, or 0 if unknown
 };
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory

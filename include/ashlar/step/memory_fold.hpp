@@ -60,7 +60,7 @@ struct memory_so_far {
   std::int64_t forward = 0;
   /// The bytes in memory when the last element's backward pass begins.
   std::int64_t backward = 0;
-  std::int64_t again = -1;  ///< peak of an unfinished recomputation; -1: there is none
+  std::int64_t again = -1;  ///< peak of an unfinished recomputation, or -1 if there is none
   /// The bytes in memory when the next element synchronizes gradients.
   std::int64_t synchronize = 0;
   std::int64_t renew = 0;  ///< most bytes that an element needs to renew its parameters

@@ -53,8 +53,8 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;     ///< index into problem::layers, where residuals have a layer_spec too
-  int partner = -1;  ///< index of the other end of a residual or skip; -1: a layer
-  int segment = -1;  ///< number of the segment that contains this element; -1: none
+  int partner = -1;  ///< index of the other end of a residual or skip, or -1 for a layer
+  int segment = -1;  ///< number of the segment that contains this element, or -1
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 

@@ -28,9 +28,9 @@ struct basic_optimum {
   /// A lower bound of the seconds of a step with any strategies of strategies.hpp that fit in
   /// memory. All else is as in the plan.
   double bound = 0;
-  /// Other strategies take at most this fraction fewer seconds than the chosen strategies. 0: the
-  /// chosen strategies are optimal. (chosen.gap is another gap, between layouts. It stays 1, since
-  /// other layouts are not considered.)
+  /// Other strategies take at most this fraction fewer seconds than the chosen strategies. 0 means
+  /// that the chosen strategies are optimal. (chosen.gap is another gap, between layouts. It stays
+  /// 1, since other layouts are not considered.)
   double gap = 0;
 };
 using optimum = basic_optimum<search::dynamic_size>;

@@ -47,7 +47,7 @@ struct array {
   std::int32_t ndim = 0;
   data_type dtype;
   std::int64_t* shape = nullptr;
-  std::int64_t* strides = nullptr;  ///< null: a row-major array without gaps
+  std::int64_t* strides = nullptr;  ///< null for a row-major array without gaps
   std::uint64_t byte_offset = 0;
 };
 

@@ -65,7 +65,8 @@ constexpr bool is_of_rows(graph const& g, int i) {
 /// computed together.
 struct pass_order {
   inplace_vector<int, max_nodes> nodes;  ///< without contractions with graph::joins_sum
-  inplace_vector<int, max_nodes> group;  ///< the group of each node; -1: computed alone
+  /// The group of each node, or -1 for a node that is computed alone.
+  inplace_vector<int, max_nodes> group;
 
   /// Returns the position after the group of the node at position `first`.
   constexpr int end_of_group(int first) const {

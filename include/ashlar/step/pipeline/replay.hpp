@@ -32,7 +32,7 @@ struct pass_number {
 struct transfer_time {
   int position = 0, target = 0;  ///< positions of the sending part and of the receiving part
   action what;                   ///< the pass whose result is sent
-  int skip = -1;                 ///< number of the skip whose input or gradient is sent; -1: none
+  int skip = -1;                 ///< number of the skip whose input or gradient is sent, or -1
   double begin = 0, end = 0;
 };
 
