@@ -152,7 +152,7 @@ TEST_CASE("a tied head is no head of one's own, and the other way round") {
   auto const tied = nn::tied_llama(tiny_llama);
   checkpoint::llama_views const views, copies("model.", checkpoint::tied_head::copied);
 
-  // Without a config.json, the tensors of the files tell.
+  // Without a config.json, the tensors of the files show whether the head is tied.
   CHECK(headless.refusal(tied) == nothing_thrown);
   CHECK(headless.refusal(net, copies) == nothing_thrown);
   CHECK(headless.refusal(net, views) ==

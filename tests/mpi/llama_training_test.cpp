@@ -53,7 +53,7 @@ values_t rms_norm_of(values_t x, values_t const& gain, double epsilon) {
 }
 
 /// Returns the inner product of a query and a key after their pairs (i, i + size / 2) have been
-/// turned by rotary positions. Each pair is taken as a complex number. If q is turned by the angle
+/// rotated by their positions. Each pair is taken as a complex number. If q is rotated by the angle
 /// a and k by the angle b, their product is the real part of q conj(k) e^(i (a - b)).
 double turned_product(double const* q, double const* k, std::size_t size, double distance,
                       double base) {

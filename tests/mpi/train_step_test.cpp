@@ -121,7 +121,8 @@ TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(9);
     for (int turn = 0; turn < 3; ++turn) {
-      auto plan = plans.random(random);  // made for double, but also legal for float
+      // The plan was made for double, but is also legal for float.
+      auto plan = plans.random(random);
       plan.problem_hash = ashlar::search::hash(nn::describe<float>(net, batch));
       std::vector<double> losses[2];
       std::vector<float> values[2];
@@ -265,7 +266,8 @@ TEST_CASE("predict and evaluate take the contexts of all samples behind their in
   auto const net = nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}),
                              nn::mean_squared_error());
   nn::image_batch const batch{3, 4, 2, 2};
-  auto const drawn = data_for<double>(net, batch, 0, 1, 1);  // 3 inputs of 16, 3 contexts of 15
+  // There are 3 inputs of 16 values and 3 contexts of 15 values.
+  auto const drawn = data_for<double>(net, batch, 0, 1, 1);
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const problem = any_length(nn::describe<double>(net, batch));
   auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);

@@ -41,7 +41,8 @@ static_assert(plain.seconds > 0);
 
 constexpr auto best = sync::optimal(net, plain, machine);
 static_assert(best.gap == 0 && best.chosen.seconds <= plain.seconds);
-static_assert(best.chosen.memory < plain.memory);  // of equally fast ones, that of less memory
+// Of equally fast choices, the one with less memory is chosen.
+static_assert(best.chosen.memory < plain.memory);
 
 constexpr ashlar::machine limited() {
   auto m = machine;

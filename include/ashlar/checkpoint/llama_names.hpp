@@ -24,11 +24,12 @@
 // has the queries of a key head, then its key and its value in one matrix; the published order of
 // the heads is the same in q_proj, k_proj and v_proj.
 //
-// Rotary positions turn the pairs (i, i + head_dim / 2) in these files and in nn::attention, so the
-// rows of q_proj and k_proj keep their order. The files that Meta publishes turn the pairs
-// (2 i, 2 i + 1) and have other names.
+// In these files and in nn::attention, rotary positions rotate the pairs (i, i + head_dim / 2), so
+// the rows of q_proj and k_proj keep their order. The files that Meta publishes are for pairs (2 i,
+// 2 i + 1), and have other names.
 //
-// nn::tied_llama has no 3.weight: 0.table serves both ends of the net, as in the small Llamas 3.2.
+// nn::tied_llama has no 3.weight: 0.table is the parameter of both the embedding and the head, as
+// in the small models of Llama 3.2.
 
 #include <filesystem>
 #include <string>
@@ -90,7 +91,8 @@ class llama_views {
       if (part == "1.1." + name) return transposed(block + "mlp." + name + "_proj");
     if (a.extents.rank() != 3) refuse();
 
-    if (part == "0.1.2.weight") {  // [key heads, features of their query heads, features]
+    // The extents are [key heads, features of their query heads, features].
+    if (part == "0.1.2.weight") {
       std::int64_t const width = a.extents[0] * a.extents[1];
       source_view v = whole_view(prefix_ + block + "self_attn.o_proj.weight", a.extents);
       v.strides[0] = a.extents[1];

@@ -31,8 +31,10 @@ namespace ashlar::device {
 struct rotary_scaling {
   /// How many times as slowly pairs of low frequency rotate; 1 means no scaling.
   double factor = 1;
-  double low = 1;          ///< slow pairs turn less than `low` times in an original sequence
-  double high = 4;         ///< fast pairs, which are not scaled, turn more than `high` times
+  /// Pairs of low frequency rotate less than `low` times in a sequence of the original length.
+  double low = 1;
+  /// Pairs of high frequency rotate more than `high` times and are not scaled.
+  double high = 4;
   double original = 8192;  ///< tokens in a sequence before the scaling
 
   constexpr bool is_none() const { return factor == 1; }

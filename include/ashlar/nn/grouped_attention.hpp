@@ -15,7 +15,7 @@
 // many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
 // the whole tensor, however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and turned, with the source of the formula,
+// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula,
 // and device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and
 // the log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed
 // again. nn::attention_core is the same without groups and positions, and runs on GPUs too.
@@ -155,7 +155,7 @@ struct attention_options {
   std::int64_t heads = 1;  ///< query heads; must divide the features
   /// Key heads, which must divide the query heads; 0 means as many as query heads.
   std::int64_t kv_heads = 0;
-  bool rotary = false;  ///< whether queries and keys are turned by their positions
+  bool rotary = false;  ///< whether queries and keys are rotated by their positions
   double rotary_base = 10000;
   rotary_scaling scaling{};  ///< how the rotary positions are scaled (device/rotary_angles.hpp)
   bool bias = false;         ///< whether the projections have a bias

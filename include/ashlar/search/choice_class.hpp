@@ -200,7 +200,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   for (int j = 0; j < n; ++j) {
     double const* const px = paths.weight_from(x_table, sx[j]);
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
-    // One expression, because Clang limits the number of statements in constant evaluation.
+    // This is a single expression, because Clang limits the number of statements in constant
+    // evaluation.
     for (int i = 0; i < n && alive[j]; ++i)
       alive[j] = !(
           i != j && alive[i] && w[i] <= w[j] &&

@@ -255,7 +255,7 @@ class communicator final : public ashlar::communicator {
   topology topology_;
   algorithm_table algorithms_;
   MPI_Comm comm_;
-  std::vector<int> ranks_;  // of each rank of a part: its number on the whole mesh
+  std::vector<int> ranks_;  // for each rank of a part, its number on the whole mesh
   int part_ = 0;            // number of this part in the flight record
   collective_handles* handles_;
   shared_window* window_;

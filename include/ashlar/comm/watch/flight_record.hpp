@@ -197,8 +197,9 @@ class flight_record {
   std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
   std::atomic<clock::rep> now_{0};        // the coarse clock
   std::uint64_t seen_events_ = 0;         // events_ at the last tick
-  clock::time_point seen_;                // when a tick first saw events_ as it is now
-  clock::time_point progressed_;          // when an operation on a device last ended
+  // The time at which a tick first saw the present value of events_.
+  clock::time_point seen_;
+  clock::time_point progressed_;  // the time at which an operation on a device last ended
 };
 
 #if ASHLAR_DEFINES(COMM)

@@ -76,7 +76,7 @@ class peer_socket {
   std::optional<message> receive(std::chrono::milliseconds time, int other = -1) const;
 
  private:
-  // The token, the rank of the sender, and the kind.
+  // The header consists of the token, the rank of the sender, and the kind of message.
   static constexpr std::size_t head_bytes = sizeof(token) + sizeof(std::int32_t) + 1;
 
   int socket_ = -1, port_ = 0, rank_ = 0;

@@ -13,7 +13,7 @@
 //
 // In qkv, the query heads of a group are followed by its key and its value. So a mesh axis that
 // splits the groups leaves each query with its keys and values. `groups` is the number of groups on
-// this rank. Queries and keys may be turned by their positions (rotary.hpp).
+// this rank. Queries and keys may be rotated by their positions (rotary.hpp).
 //
 // Each query head is computed as in attention.hpp and attention_backward.hpp. The gradients of keys
 // and values are sums over the query heads of the group, in their order. The source of the grouping
@@ -58,7 +58,7 @@ constexpr head_extents head_of(grouped_extents const& e) {
 }
 
 /// The queries, the key and the value of one group, where the kernels of a head read them. If
-/// queries and keys are turned, turned copies are in the workspace.
+/// queries and keys are rotated, the rotated copies are in the workspace.
 template <class T>
 class group_rows {
  public:
