@@ -122,7 +122,7 @@ inline bool lies_in_runs(transfer const& x) {
       elements += b.elements;
     }
   } else {
-    // Whether the blocks are contiguous and directly follow each other.
+    // Checks whether the blocks are contiguous and directly follow each other.
     for (auto const& b : x.sends) {
       if (b.elements > 0 && (!b.source_is_run || b.source_offset != elements)) return false;
       elements += b.elements;
