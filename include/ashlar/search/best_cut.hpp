@@ -242,7 +242,8 @@ class cut_search {
 
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 
-  /// Returns a lower bound of the step's seconds for one stage, as the head of this file says.
+  /// Returns a lower bound of the step's seconds that follows from one stage, as the comment at the
+  /// top of this file explains.
   double bound_of(pipeline_stage const& s, int first_unit, int last_unit) const {
     double const m = shape_.micro_batches;
     auto const before = net_.stage(0, first_unit, false);

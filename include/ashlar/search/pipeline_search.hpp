@@ -229,10 +229,10 @@ class pipeline_search {
     }
     a.order = first_order(c, choice, m, costs.model, limits);
     a.limits = std::move(limits);
-    // Other placements are seldom much faster than these with recomputation. So the stages are
-    // searched alone only if this pipeline is nearly as fast as the best one. If these placements
-    // never fit, the schedule is hardly the reason. Then the stages are searched alone for one
-    // schedule only.
+    // These placements may fit if the stages recompute segments. Other placements are seldom much
+    // faster than that, so the stages are searched alone only if this pipeline is nearly as fast as
+    // the best one. If these placements do not fit even with recomputation, the reason is seldom
+    // the schedule, so the stages are then searched alone for one schedule only.
     if (auto const again = recompute_to_fit(costs.model, a.limits, a.order, machine_.memory)) {
       auto const p = offer(c, c.chosen, a.limits, *again, a.order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);

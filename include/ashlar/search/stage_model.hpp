@@ -153,8 +153,9 @@ class stage_model {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
   /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
-  /// between the parts of its two uses. If one rank owns them, this includes the moves before and
-  /// after, as if the part replicated what has crossed before the owner gets it.
+  /// between the parts of its two uses. If one rank owns the parameter or the gradient, the result
+  /// includes the moves before and after the crossing. It is computed as if the receiving part
+  /// replicated the tensor before the owner gets it.
   double tie_seconds(tie const& t) {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
     auto const& own = whole_[t.first].parameters[t.first_index];

@@ -139,9 +139,9 @@ struct layer_spec {
   /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means
   /// that it keeps none.
   std::int64_t cached_values = 0;
-  /// Whether the layer has parameters for the positions of tokens, and its passes count positions
-  /// from those that nn::pass::cache has. Without this, a layer whose parameters depend on the
-  /// number of tokens cannot generate.
+  /// Says whether the layer has parameters for the positions of tokens, and whether its passes
+  /// count the positions of new tokens from the number of tokens in nn::pass::cache. If this is
+  /// false, a net with a layer whose parameters depend on the number of tokens cannot generate.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

@@ -251,8 +251,8 @@ class program_builder : public halo_writer {
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  // For each element: the placement at which its y or dx is received from another part of the mesh.
-  // No axes: this part makes the tensor itself.
+  // For each element, the placement at which its y or dx is received from another part of the mesh,
+  // or a placement without axes if this part makes the tensor itself.
   std::vector<placement> y_arrives_, dx_arrives_;
   int element_ = 0, micro_batch_ = 0;
 

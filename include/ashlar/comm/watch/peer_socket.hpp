@@ -66,7 +66,7 @@ class peer_socket {
   std::vector<contact> const& ranks() const { return ranks_; }
 
   /// Sends a message to a rank. Texts of more than `most_text` characters are cut. Does not wait,
-  /// and ignores errors: who needs an answer asks again.
+  /// and ignores errors, because a rank that needs an answer asks again.
   void send(int rank, kind what, std::string const& text = "") const;
   static constexpr std::size_t most_text = 40'000;
 

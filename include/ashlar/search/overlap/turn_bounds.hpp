@@ -103,9 +103,9 @@ class turn_bounds {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
 
-  /// Returns for each element and choice the least sum over all later elements: of own(i, choice),
-  /// and of between(i, k, right choice) at the boundaries. k is an index into the lists of
-  /// turn_boundary.
+  /// Returns, for each choice of each element, the least sum over all later elements. The sum
+  /// consists of own(i, choice) for each later element i, and of between(i, k, right choice) for
+  /// each boundary. k is an index into the lists of turn_boundary.
   template <class Between, class Own>
   std::vector<std::vector<double>> least_behind(Between between, Own own) const {
     int const n = chain_.size();
@@ -123,8 +123,9 @@ class turn_bounds {
     return least;
   }
 
-  /// Marks each choice with which the least sum of own and between over the whole chain, multiplied
-  /// by `times`, is not below the limit. `behind` is the result of least_behind.
+  /// Considers the least sum of own and between over the whole chain for each choice. Marks the
+  /// choices for which this sum, multiplied by `times`, is not below the limit. `behind` is the
+  /// result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {

@@ -53,8 +53,8 @@ struct turn_result {
 struct turn_options {
   /// Results of this many seconds or more are not looked for.
   double limit = std::numeric_limits<double>::infinity();
-  /// The most labels that are kept for one choice of one element, those of least bound. The bounds
-  /// of dropped labels give lost().
+  /// The most labels that are kept for one choice of one element. Labels with the least bounds are
+  /// kept. lost() returns the least bound of the labels that are dropped.
   int labels = 4000;
   /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
   /// label is also dropped if another one is later by at most tolerance / (2 · number of elements).
@@ -63,7 +63,7 @@ struct turn_options {
   /// lost().
   std::int64_t most_labels = std::numeric_limits<std::int64_t>::max();
   /// Called before each element; may be empty. If it returns false, all labels are dropped, and
-  /// their bounds give lost().
+  /// lost() returns the least of their bounds.
   std::function<bool()> go_on{};
 };
 

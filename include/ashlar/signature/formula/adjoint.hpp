@@ -214,7 +214,7 @@ constexpr void differentiate(differentiated_formula& f) {
 }
 
 /// The nodes of y and of the gradients, and all nodes from which these are computed. A function may
-/// have added other nodes, which nothing needs.
+/// have added other nodes, which are not needed.
 struct needed_nodes {
   bool has[max_nodes]{};
 

@@ -308,8 +308,9 @@ constexpr int add_reshape(graph& g, int a, int first, int last, shape const& par
   return add_with_dims(g, operation::reshape, a, in, out, extents);
 }
 
-/// Adds the sum over the dims of mask `dims`, which stay with extent 1, and then removes the first
-/// `removed` dims, which must be among them. Returns a if there is nothing to do.
+/// Adds the sum of node a over the dims in the bit mask `dims`, which stay with extent 1. Then
+/// removes the first `removed` dims, which must be among the summed dims. Returns a if `dims` is
+/// empty.
 constexpr int add_sum(graph& g, int a, unsigned dims, int removed) {
   if (dims == 0) return a;
   node n;

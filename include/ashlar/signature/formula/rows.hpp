@@ -101,7 +101,7 @@ struct local_row {
   int repeated_node = -1;  ///< if every rank repeats too many flops: the product that costs most
 };
 
-/// Why no training row is local.
+/// The reasons for which no training row is local:
 ///
 ///   no_row     an operator has no row in its table
 ///   gradient   the gradient of x or of a weight would not lie like its tensor

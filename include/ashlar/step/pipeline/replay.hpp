@@ -48,8 +48,8 @@ struct timeline {
 
 namespace detail {
 
-/// The times from which on one stage has its tensors of one micro-batch. A negative time means that
-/// the stage does not have the tensor yet.
+/// The times at which one stage gets its tensors of one micro-batch. A negative time means that the
+/// stage does not have the tensor yet.
 struct arrival {
   double x = -1, dy = -1;  ///< tensors that the stage reads
   double y = -1, dx = -1;  ///< tensors that the stage makes
