@@ -36,7 +36,7 @@ using ashlar::sbp;
 
 constexpr transport borrow_transports[] = {transport::shared_memory, transport::messages};
 
-/// Which ranks of a test borrow the memory of a shard. On the other ranks, the shard is in the
+/// Says which ranks of a test borrow the memory of a shard. On the other ranks, the shard is in the
 /// mesh's memory.
 enum class borrowers { all, first };
 

@@ -55,7 +55,7 @@ dense each(dense x, dense const& y, F f) {
 }
 
 bool is(axis_placement const& a, reduction op) { return a.is_partial() && a.op == op; }
-/// Whether both are S(d) with one depth, or both are not split.
+/// Returns whether two placements on one mesh axis are equal splits, or neither of them is a split.
 bool split_alike(axis_placement const& a, axis_placement const& b) {
   return a.is_split() || b.is_split() ? a == b : true;
 }

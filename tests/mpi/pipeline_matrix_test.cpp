@@ -103,7 +103,7 @@ struct matrix_reference {
   whole_parameters values;
 };
 
-/// What the cases have done so far.
+/// Counts what the cases have done so far.
 struct matrix_count {
   int cases = 0, same_bits = 0, recomputed = 0, references = 0;
   double largest_gap = 0;  ///< the gap between parameters in cases that agree only within rounding

@@ -21,7 +21,7 @@
 
 namespace ashlar {
 
-/// What one rank does in an exchange of halos, forward and backward.
+/// The transfers of one rank in an exchange of halos, forward and backward.
 struct halo_transfers {
   box own, read;
   transfer exchange, addends;

@@ -29,7 +29,7 @@ namespace ashlar::device {
 
 /// Says how the frequencies of rotary positions are scaled. The default does not change them.
 struct rotary_scaling {
-  /// How many times as slowly pairs of low frequency rotate; 1 means no scaling.
+  /// Pairs of low frequency rotate this many times as slowly; 1 means no scaling.
   double factor = 1;
   /// Pairs of low frequency rotate less than `low` times in a sequence of the original length.
   double low = 1;

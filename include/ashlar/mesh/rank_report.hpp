@@ -35,8 +35,8 @@ struct reported_operation {
 
 struct rank_report {
   int rank = 0;
-  /// Why there is no report of this rank, such as "its process 77 on host n3 is stopped". Empty if
-  /// there is a report.
+  /// The reason for which there is no report of this rank, such as "its process 77 on host n3 is
+  /// stopped". Empty if there is a report.
   std::string silence;
   std::string host;
   std::int64_t process = 0;

@@ -24,7 +24,7 @@ namespace ashlar::nn {
 
 namespace detail {
 
-/// What the forward pass of a formula keeps.
+/// The values that the forward pass of a formula keeps.
 template <class X, class T>
 struct formula_values {
   X x;  ///< empty if the backward pass does not read it

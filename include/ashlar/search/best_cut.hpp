@@ -41,7 +41,7 @@ struct found_cut {
   std::vector<int> limits;
   pipelines::schedule order;
   double seconds = unreachable;
-  /// Whether a cut that may be faster exceeds the memory limit.
+  /// Says whether a cut that may be faster exceeds the memory limit.
   bool is_limited = false;
 };
 

@@ -27,8 +27,8 @@ struct pipeline_options {
   std::vector<std::string> schedules{};
   /// For the schedule "interleaved" without a number: the numbers of stages per part to try.
   std::vector<int> chunks{2, 4};
-  /// Whether stages may begin at any element that is not inside a residual block. Otherwise all
-  /// stages have equally many repeated blocks.
+  /// Says whether stages may begin at any element that is not inside a residual block. Otherwise
+  /// all stages have equally many repeated blocks.
   bool any_cuts = false;
   /// The most micro-batches that a stage may have in flight. 0 means any number. Schedules that
   /// need more are not tried.

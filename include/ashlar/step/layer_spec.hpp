@@ -41,7 +41,7 @@ struct parameter_spec {
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
-  /// Where a tied parameter must be stored, or no axes if the search chooses.
+  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses.
   placement store{};
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
@@ -132,8 +132,8 @@ struct layer_spec {
   block_spec blocks;
   inplace_vector<layer_constant, max_constants> constants;
   shape context;  ///< extents of the context that the layer reads; no dims: it reads none
-  /// Whether y of a row depends on other rows of the batch, as in a batch norm, or on the batches
-  /// before. Then micro-batches cannot take turns (check_turns.hpp).
+  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
+  /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
   /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
   /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means

@@ -71,9 +71,9 @@ struct tie {
 /// The largest number of ties in a problem.
 inline constexpr int max_ties = 4;
 
-/// How often the forward pass of an element of the layer chain runs: once, or twice because the
-/// element's segment is recomputed. `twice_from_here` marks the first element of such a segment,
-/// whose input x stays in memory.
+/// Says how often the forward pass of an element of the layer chain runs: once, or twice because
+/// the element's segment is recomputed. `twice_from_here` marks the first element of such a
+/// segment, whose input x stays in memory.
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
 /// The number of recomputed segments. If least < most, only this range is known. Then costs are
@@ -98,8 +98,8 @@ struct basic_problem {
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored
   int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
-  /// it.
+  /// Says whether an earlier pipeline stage sends x to this chain, and whether a later stage sends
+  /// dy to it.
   bool stages_before = false, stages_after = false;
   int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;

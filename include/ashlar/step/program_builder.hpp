@@ -106,7 +106,7 @@ class program_builder : public halo_writer {
     }
   }
 
-  /// Which gradients a backward pass computes: all, those of inputs, or those of parameters. A
+  /// Says which gradients a backward pass computes: all, those of inputs, or those of parameters. A
   /// layer that cannot separate the two computes both for `inputs`, and nothing for `weights`.
   enum class gradients : signed char { all, inputs, weights };
 

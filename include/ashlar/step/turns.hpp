@@ -35,7 +35,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Where turns end, besides at redistributions of activations, of their gradients and of
+/// Says where turns end, besides at redistributions of activations, of their gradients and of
 /// statistics.
 ///
 ///   at_gathers   before every element whose parameters are gathered

@@ -31,7 +31,8 @@ inline constexpr double rounding = 1e-12;
 
 constexpr bool at_most(double a, double b) { return a <= b * (1 + rounding); }
 
-/// What one strategy of one parameter costs, whatever the other parameters of its element do.
+/// The costs of one strategy of one parameter. They do not depend on the strategies of the
+/// element's other parameters.
 struct parameter_option {
   search::parameter_choice placements;
   double seconds = 0;        ///< seconds of the redistributions in a step

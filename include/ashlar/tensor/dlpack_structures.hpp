@@ -23,7 +23,8 @@
 
 namespace ashlar::dlpack {
 
-/// Where memory is. Programs name many other devices; the host reads and writes these two.
+/// Says where memory is. Other programs use many more values; the host can read and write memory of
+/// these two kinds.
 enum device_type : std::int32_t { host = 1, pinned_host = 3 };
 
 struct device {

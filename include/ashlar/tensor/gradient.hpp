@@ -82,7 +82,7 @@ placements_of_operands(formulas::differentiated_formula const& f, First const& x
   return formulas::placements_of(f, x, at);
 }
 
-/// What the compiler knows about the gradient of F with typed operands.
+/// The facts that the compiler knows about the gradient of F with typed operands.
 template <class F, class... X>
 struct typed_gradient {
   static constexpr auto formula = formula_of_unknown_extents<F, X::rank...>();

@@ -139,9 +139,9 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 struct graph {
   char const* name = "formula";  ///< the name of the formula in errors
   inplace_vector<node, max_nodes> nodes;
-  /// Whether node i is a contraction whose only use is a sum, such as that with a bias. The bias is
-  /// first written to all rows of the sum, and then the product is added to it. adjoint.hpp finds
-  /// these contractions.
+  /// Says whether node i is a contraction whose only use is a sum, such as that with a bias. The
+  /// bias is first written to all rows of the sum, and then the product is added to it. adjoint.hpp
+  /// finds these contractions.
   bool joins_sum[max_nodes]{};
 
   /// Returns the operand of node i that is a contraction with joins_sum, or -1 if there is none.

@@ -281,8 +281,8 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 struct formula_rows {
   training_table table;
   inplace_vector<node_set, training_table::capacity()> split;  ///< the split nodes of each row
-  /// Whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row splits
-  /// dim 0 of both.
+  /// Says whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row
+  /// splits dim 0 of both.
   bool couples_rows = true;
 
   /// Returns whether the result of node i is split in all rows for which holds(row) is true.

@@ -41,7 +41,7 @@ struct timeline {
   std::vector<pass_number> sequence;     ///< all passes, in the order in which they end
   std::vector<transfer_time> transfers;  ///< in the order in which the sending passes end
   double seconds = 0;                    ///< the time at which the last pass ends
-  /// Whether all passes have run. If not, the parts wait for each other for ever.
+  /// Says whether all passes have run. If not, the parts wait for each other for ever.
   bool complete = true;
   std::vector<int> stopped_at;  ///< by position: the number of passes that have run
 };
