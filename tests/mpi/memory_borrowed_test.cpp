@@ -227,7 +227,7 @@ TEST_CASE("after a move was dropped, an owner is never destroyed") {
   {
     ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
     auto const x = ashlar::borrow_local<1>(m, {4}, sbp<B>{}, std::span(own), counted(count));
-    m.memory().retire();  // as the transports do when messages may still arrive
+    m.memory().retire();  // transports call this when messages may still arrive
   }
   CHECK(count == 0);
 }
