@@ -66,8 +66,9 @@ figure_5() {
     }'
 }
 
-# The nine cases of table 2: their bounds, how many times as fast as the all-gathers the paper says
-# that its order is, the computed lengths of two simple orders, the specs and the meshes.
+# The nine cases of table 2. For each case: its bound, the speed of the paper's order relative to
+# the all-gathers as the paper states it, the computed lengths of two simple orders, the specs and
+# the meshes.
 cases='
     split("1/2 1/2 1/2 1/2 1/2 1/2 1 1 1/2", bound, " ")
     split("alike;alike;3 to 10;3 to 10, the most;alike;alike;up to 2.5;up to 2.5;3 to 10", paper, ";")
@@ -143,7 +144,8 @@ plans() {
     { printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5 }' "$figures/plans.csv"
 }
 
-# table <word>: prints the table for the word of a marker (bench/support/page.sh).
+# table <word>: prints the table that replaces the marker with this word in the page
+# (bench/support/page.sh).
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

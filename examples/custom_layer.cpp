@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Shows a user-defined layer in a few lines: y = gain * x, with a learned gain per feature. The
-// layer is written as its formula. From the operators of the formula follow its gradient and all
-// placements in which its tensors may lie. docs/04_a_layer.md writes the same layer by hand.
+// layer is written as its formula. The library derives the gradient and all permitted placements of
+// the layer from the operators of the formula. docs/04_a_layer.md writes the same layer by hand.
 //
 //   mpirun -n 4 custom_layer
 

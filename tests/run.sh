@@ -91,8 +91,8 @@ state_of_files() {
     sha256sum | cut -d ' ' -f 1
 }
 
-# Passes a million inputs to the readers of JSON and of text, both at the same time, beginning with a
-# copy of the corpus. Prints what each target prints when both have ended.
+# Passes a million inputs to the fuzz target of JSON and a million to that of text, both at the same
+# time. Each begins with a copy of its corpus. When both have ended, prints the output of each.
 fuzz() {
   local folder=build/fuzz name jobs=() status=0
   for name in json:corpus text:text_corpus; do

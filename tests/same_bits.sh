@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs of tests/bits against this tree and against another version, runs both in
-# turn, and compares their output: trainings by the bits of losses and parameters, or plans by
-# placements and cost.
+# Builds the programs of tests/bits against this tree and against another version of the library,
+# runs them one after the other, and compares their output. Trainings are compared by the bits of
+# losses and parameters, plans by placements and cost.
 set -euo pipefail
 
 usage() {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Repeats the experiments of section 5 of the AutoDDL paper. Costs are not measured but predicted,
-// for the preset machines of the library. For each experiment the program prints how much
+// Repeats the experiments of section 5 of the AutoDDL paper. Costs are predicted for the preset
+// machines of the library, and not measured. For each experiment the program prints how much
 // communication time our training plan saves, compared with the fastest baseline. It also prints
 // the saving that the paper measured.
 //

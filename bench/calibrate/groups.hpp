@@ -101,8 +101,8 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
 
 /// Returns the steps to measure on a group, with tensors of about `bytes` bytes:
 ///
-/// - A group along two axes that does not contain all ranks: only a permute.
-/// - Any other group: all-gathers, reduce-scatters, all-to-alls and an all-reduce. All but the
+/// - For a group along two axes that does not contain all ranks, only a permute.
+/// - For any other group, all-gathers, reduce-scatters, all-to-alls and an all-reduce. All but the
 ///   all-reduce are measured along dimension 0 and along dimension 1, since plans contain both
 ///   cases.
 inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {

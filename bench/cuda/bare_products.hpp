@@ -38,8 +38,8 @@ class bare_product {
  public:
   static constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
 
-  /// Prepares the product C = op(A) op(B), with alpha = 1 and beta = 0. `scale` is the type of
-  /// alpha and beta.
+  /// Prepares the product C = op(A) op(B), with alpha = 1 and beta = 0. op transposes a matrix or
+  /// does nothing. `scale` is the type of alpha and beta.
   bare_product(cublasLtHandle_t handle, cudaStream_t stream, void* workspace,
                product_shape const& s, cudaDataType_t type, cublasComputeType_t compute,
                cudaDataType_t scale, void const* a, void const* b, void* c)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures layers that the library has written by hand beside the same layers written as formulas
-// (tests/support/formula_layers.hpp), on one rank. The passes of both take turns, so that both meet
-// the same disturbances. A line of the output:
+// Compares the times of layers that are written by hand in the library with those of the same
+// layers written as formulas (tests/support/formula_layers.hpp), on one rank. The passes of both
+// run in turn, so that disturbances of the machine affect both. A line of the output:
 //
 //   layer,pass,by_hand_us,formula_us,speed     the least times of one pass in microseconds, and the
 //                                              first divided by the second

@@ -36,7 +36,7 @@ struct cell {
   std::string net = "bert-sgmoe";
   int nodes = 1, gpus = 4;  ///< machines, and GPUs of each machine
   double gbit = 100;        ///< bandwidth between machines, in Gb/s
-  int samples = 0;          ///< samples per GPU; 0: as many as have 4,096 tokens
+  int samples = 0;          ///< samples per GPU; 0 means as many as have 4,096 tokens
   int layers = 8;           ///< an even number; the paper's nets have 8
 
   int ranks() const { return nodes * gpus; }
@@ -70,16 +70,17 @@ outcome timed(search::problem const& net, search::plan const& plan, ashlar::mach
 /// turns.
 outcome ours_in(cell const& c, int micro_batches, ashlar::topology const& mesh,
                 ashlar::machine const& m);
-/// Returns the faster one of the plans for one and for two micro-batches. Its gap holds for both
-/// numbers.
+/// Returns the faster of two plans, one for one micro-batch and one for two. The gap of the result
+/// holds for both numbers of micro-batches.
 outcome ours(cell const& c);
 /// Returns the plan of the paper's search.
 outcome theirs(cell const& c);
 
-/// Returns the best plan of expert parallelism without overlap, as of DeepSpeed and FastMoE.
+/// Returns the best plan of expert parallelism without overlap, which is how DeepSpeed and FastMoE
+/// train.
 outcome expert_parallel(cell const& c);
-/// Returns the plan of data parallelism whose gradients overlap with the backward pass, as of
-/// PyTorch DDP and Horovod.
+/// Returns the plan of data parallelism in which the reductions of gradients overlap with the
+/// backward pass, which is how PyTorch DDP and Horovod train.
 outcome data_parallel(cell const& c);
 
 }  // namespace ashlar_bench

@@ -42,8 +42,9 @@ std::string percent(double part) {
 }
 std::string gigabytes(std::int64_t bytes) { return number(double(bytes) / 1e9, "%.2f"); }
 
-/// Table 1: the number of elements of the chain, and millions of parameters: those whose number
-/// does not depend on the number of GPUs, and those that each GPU adds.
+/// Prints table 1: the number of elements of the chain, and two numbers of parameters in millions.
+/// The first number does not depend on the number of GPUs. The second is the number of parameters
+/// that each GPU adds.
 void nets(arguments const& args) {
   csv_file table(path_of(args, "nets"), "net,elements,fixed,per_gpu");
   for (auto const& name : hidup_nets) {

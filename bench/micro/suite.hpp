@@ -33,8 +33,8 @@ struct counts {
 struct work {
   std::function<void()> run;  ///< the timed function; all ranks call it equally often
   counts per_run{};           ///< Only the counts of rank 0 are reported.
-  /// Returns whether this rank's result is right. All ranks call it after one run. Empty if the
-  /// result is not checked.
+  /// Returns whether this rank's result is right. All ranks call it after one run. The function is
+  /// empty if the result is not checked.
   std::function<bool()> is_right{};
   /// If true, a second instance of the benchmark runs once before each trial (conductor.hpp).
   bool in_turns = false;

@@ -124,8 +124,8 @@ std::vector<int> balanced_limits(search::problem const& problem, std::vector<dou
   for (std::size_t k = 1; k < points.size(); ++k)
     until.push_back(until.back() + std::accumulate(element.begin() + points[k - 1],
                                                    element.begin() + points[k], 0.0));
-  // best[s][k]: for the best cut of what is before point k into s stages, the seconds of its
-  // longest stage, and the point at which its last stage begins.
+  // best[s][k] describes the best cut of the elements before point k into s stages: the seconds of
+  // its longest stage, and the point at which its last stage begins.
   std::vector<std::vector<std::pair<double, std::size_t>>> best(
       static_cast<std::size_t>(stages) + 1,
       std::vector<std::pair<double, std::size_t>>(points.size(), {1e99, 0}));

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures how long the exact search takes below a memory limit: for a Llama of 70 billion
-// parameters on 16 servers of 8 GPUs, whose fastest plan does not fit in the memory of a GPU.
+// Measures how long the exact search takes if memory is limited. The net is a Llama of 70 billion
+// parameters, and the mesh consists of 16 servers of 8 GPUs. The net's fastest plan does not fit in
+// the memory of a GPU.
 
 #include <ashlar/machine/presets.hpp>
 
@@ -14,9 +15,10 @@ namespace ashlar_bench {
 /// The most labels that a search below the limit makes (search_effort::labels).
 inline constexpr int most_labels = 1'000'000;
 
-/// Searches `runs` times for the fastest plan on `machine`, without a limit and below the machine's
-/// memory. Prints and appends to the table: the least and the median CPU milliseconds from the
-/// description of the net to the plan, and the step's seconds, memory and gap of the plan.
+/// Searches `runs` times for the fastest plan on `machine`, both without a memory limit and with
+/// the machine's memory as the limit. Prints the results and appends them to the table. The results
+/// are the least and the median CPU milliseconds from the description of the net to the plan, and
+/// the seconds of a step, the memory and the gap of the plan.
 void report_limited(ashlar::named_machine const& machine, int runs, csv_file& table);
 
 inline constexpr char const* limited_heading =

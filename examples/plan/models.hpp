@@ -16,8 +16,8 @@
 namespace example {
 
 std::vector<std::string> model_names();
-/// has_experts returns whether the model of this name has mixtures of experts. The function after
-/// it returns the names of all such models.
+/// has_experts returns whether the model of this name has mixtures of experts. The function below
+/// it returns the names of all models that have some.
 bool has_experts(std::string const& model);
 std::string expert_model_names();
 std::string machine_names();

@@ -15,19 +15,23 @@ namespace example {
 struct options {
   std::string model;
   int layers = 12, optimizer_states = 2;
-  int stages = 1, micro_batches = 1;  ///< 0: the search chooses the number
-  int interleaved = 1;                ///< micro-batches that take turns; 0: the search chooses
+  int stages = 1, micro_batches = 1;  ///< with 0, the search chooses the number
+  int interleaved = 1;                ///< micro-batches that take turns; with 0, the search chooses
   bool overlap = false;               ///< whether the overlapped time of a step is minimized
-  int in_flight = 0;                  ///< the most micro-batches in flight in a stage; 0: no limit
-  std::string schedule = "auto";      ///< of pipeline stages; auto: the search chooses
+  /// The most micro-batches in flight in a stage; 0 means no limit.
+  int in_flight = 0;
+  /// The schedule of pipeline stages; with auto, the search chooses.
+  std::string schedule = "auto";
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
-  std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< for mlp
-  std::int64_t image = 224, classes = 1000;                  ///< for image nets
+  std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< the widths of mlp
+  /// The image extent and the classes of image nets.
+  std::int64_t image = 224, classes = 1000;
   bool halo = false, tied = false;
-  std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< for u-transformer
-  std::int64_t tables = 26, rows = 1'000'000;                 ///< for dlrm
-  double imbalance = 1;                                       ///< of the load of the experts
-  int experts = 0, top = 0;                                   ///< 0: the model's own numbers
+  std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< the channels of u-transformer
+  std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
+  /// The imbalance of the load of the experts.
+  double imbalance = 1;
+  int experts = 0, top = 0;  ///< 0 means the model's own numbers
   std::string type = "float";
 
   std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;

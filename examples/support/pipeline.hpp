@@ -42,9 +42,9 @@ ashlar::pipelines::schedule schedule_named(std::string const& name, int position
 inline bool searches_schedule(training_options const& o) { return o.schedule == "auto"; }
 
 /// Returns the plan of --pipeline, or nothing if this option is not given. net_of(m) returns the
-/// net whose step has m micro-batches. `micro_batches` has the numbers to try, of which there is
-/// only one unless searches_schedule(o). `mesh` has all ranks. Throws ashlar::error if there is no
-/// such pipeline.
+/// net whose step has m micro-batches. `micro_batches` has the numbers of micro-batches to try.
+/// Unless searches_schedule(o) is true, it has only one number. `mesh` has all ranks. Throws
+/// ashlar::error if no pipeline satisfies the options.
 std::optional<ashlar::search::pipeline_plan>
 choose_pipeline(training_options const& o,
                 std::function<ashlar::search::problem(int)> const& net_of,

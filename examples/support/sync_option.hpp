@@ -24,22 +24,23 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name);
 /// Returns whether the search is to choose where parameters are updated (problem::updates_apart).
 bool search_chooses_updates(std::string const& name);
 
-/// Returns the plan with the strategy of this name, or unchanged if there is none of this name to
-/// apply: if the name is empty, or if the search has chosen. Throws ashlar::error if the changed
-/// plan needs more memory on a rank than the machine has. `gap` gets the gap of the strategy
-/// `optimal`, and else 1.
+/// Returns the plan with the strategy of this name. If the name is empty, or if the search has
+/// chosen the strategies, returns the plan unchanged. Throws ashlar::error if the changed plan
+/// needs more memory on a rank than the machine has. *gap is set to the gap of the strategy
+/// `optimal`, and to 1 for all other strategies.
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
-/// The same for a pipeline. There the strategy `optimal` is chosen without regard to the memory
-/// limit, so the changed plan may be refused.
+/// Does the same for a pipeline. In a pipeline, the strategies of `optimal` are chosen without
+/// regard to the memory limit, so the changed plan may be refused.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,
                                               ashlar::machine const& machine);
 
-/// Returns a table of how a plan synchronizes gradients that was made from the plan `before` by
-/// synchronized_by with this name and this gap. It is empty if synchronized_by changes nothing.
+/// Returns a table that shows how the plan `after` synchronizes gradients. synchronized_by has made
+/// this plan from the plan `before`, with this name and this gap. The table is empty if
+/// synchronized_by has changed nothing.
 std::string synchronization_text(std::string const& name, ashlar::search::problem problem,
                                  ashlar::search::plan const& before,
                                  ashlar::search::plan const& after, ashlar::machine const& machine,

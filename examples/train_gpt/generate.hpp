@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Generates text with a trained byte-level model, one byte at a time. Each byte is drawn from the
-// softmax of the logits behind the last byte at a temperature. The model sees the last bytes of the
-// text, at most as many as it was trained for (its context). The logits come from one of two passes
-// with the same result:
+// softmax, at a temperature, of the logits that the model computes for the byte after the last one.
+// The model sees the last bytes of the text, at most as many as it was trained for (its context).
+// The logits come from one of two passes with the same result:
 //
 //   cached_pass    nn::generator, which keeps the keys and values of the bytes before. A byte costs
 //                  the pass of one token until the text fills the context. After that, the bytes
 //                  that the model sees get new positions with each byte, so all are computed again.
 //   whole_pass     model.predict on the whole context, for nets that nn::generator refuses. It runs
-//                  on complete batches: the text is in the first row, the others are ignored.
+//                  on complete batches. The text is in the first row, and the results of the other
+//                  rows are ignored.
 
 #pragma once
 
@@ -34,7 +35,8 @@ class cached_pass {
       : context_(static_cast<std::size_t>(model.input_extents()[1])),
         generator_(net, model, {.sequences = 1, .most_tokens = model.input_extents()[1]}) {}
 
-  /// Returns the logits behind a text that begins with the text of the call before.
+  /// Returns the logits for the byte after a text. The text must begin with the text of the
+  /// previous call.
   auto operator()(std::string const& text) {
     if (text.size() > context_) generator_.clear();
     std::size_t const first = text.size() > context_
@@ -74,7 +76,8 @@ class whole_pass {
   Model* model_;
 };
 
-/// Draws a byte from the logits of a vocabulary whose first entries are the bytes.
+/// Draws a byte by its logit. The logits are those of a vocabulary whose first 256 entries are the
+/// bytes.
 template <class T>
 char draw_byte(std::span<T const> logits, double temperature, std::mt19937_64& random) {
   constexpr std::size_t bytes = 256;

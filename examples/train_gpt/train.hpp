@@ -77,8 +77,8 @@ inline auto llama(options const& o) {
                             .vocabulary = o.vocabulary});
 }
 
-/// Returns the text that a trained model generates. If nn::generator refuses the model, says why on
-/// the rank that speaks, and generates without a cache of keys and values.
+/// Returns the text that a trained model generates. If nn::generator refuses the model, one rank
+/// prints the reason, and the text is generated without a cache of keys and values.
 template <class Net, class Model>
 std::string sample_of(options const& o, Net const& net, Model& model, bool speaks) {
   auto const with = [&](auto pass) {

@@ -112,7 +112,7 @@ train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int cl
 struct settings {
   std::uint64_t seed = 3;  ///< the seed of parameters, dropout and data
   int plans = 2;           ///< the number of random plans per net and mesh
-  std::string only;        ///< a part of the name of a net; empty: all nets
+  std::string only;        ///< a part of the name of a net, or empty for all nets
 };
 
 /// Returns the FNV-1a hash of the bits of all parameters. Collective.

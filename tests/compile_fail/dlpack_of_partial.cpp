@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: ashlar::to_dlpack
 
-// Another program would take the addends of a partial tensor for its values. The sentence is that
-// of local(), which local_of_partial.cpp tests.
+// Another program would take the addends of a partial tensor for its values. The compiler's message
+// is that of local(), which local_of_partial.cpp tests. Here only the called function is expected.
 
 #include <ashlar/tensor/dlpack.hpp>
 

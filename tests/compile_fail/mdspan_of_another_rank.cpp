@@ -14,7 +14,8 @@ constexpr std::size_t dims = 2;
 constexpr std::size_t dims = 3;
 #endif
 
-/// As much of std::mdspan<float, std::dextents<long, dims>> as the conversion of a matrix uses.
+/// Those members of std::mdspan<float, std::dextents<long, dims>> that the conversion of a matrix
+/// uses.
 struct span_of_floats {
   using element_type = float;
   using index_type = long;

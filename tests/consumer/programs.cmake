@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The programs of a project that uses the library. CONSUMER_PROGRAMS lists the programs to build.
-# built.
 
 if(core IN_LIST CONSUMER_PROGRAMS)
   # Includes every header of the planner in one file, to show that the installation contains all of

@@ -64,7 +64,8 @@ inline int accepted_by_text_readers(std::string_view text) {
     demand(again.extents == header.extents && again.type == header.type);
   });
 
-  // Token files. Their headers are not text, so accepted headers are not counted.
+  // Reads the bytes as a token file. Headers of token files are not text, so accepted headers are
+  // not counted.
   for (auto const format : {ashlar::train::token_format::by_name, ashlar::train::token_format::u16,
                             ashlar::train::token_format::llm_c, ashlar::train::token_format::npy})
     try {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Published weights of a Llama are loaded only into a net that computes as the net that was
-// trained: the config.json beside the files is compared with the net, and a head under another name
-// is no tied head.
+// Tests that the published weights of a Llama are loaded only into a net that computes the same as
+// the net that was trained. The net is compared with the config.json in the folder of the files. A
+// head that the files have under another name is not taken for a tied head.
 
 #include <fstream>
 
@@ -105,7 +105,7 @@ TEST_CASE("a config.json beside the files is compared with the net") {
   // Models of text and images have the config of the text inside.
   f.write_config({{"model_type", "other"}, {"text_config", config_with({{"rope_theta", 7}})}});
   CHECK(has(f.refusal(net), "rope_theta is 7, but 100 in this net"));
-  // Files of newer programs have the entries of rotary positions in an object of their own.
+  // In files of newer programs, the entries of rotary positions are in a separate JSON object.
   auto newer = config_with({{"rope_theta", nullptr}});
   newer["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 100}};
   f.write_config(newer);
@@ -152,7 +152,7 @@ TEST_CASE("a tied head is no head of one's own, and the other way round") {
   auto const tied = nn::tied_llama(tiny_llama);
   checkpoint::llama_views const views, copies("model.", checkpoint::tied_head::copied);
 
-  // Without a config.json, the tensors of the files tell.
+  // Without a config.json, the tensors of the files show whether the head is tied.
   CHECK(headless.refusal(tied) == nothing_thrown);
   CHECK(headless.refusal(net, copies) == nothing_thrown);
   CHECK(headless.refusal(net, views) ==

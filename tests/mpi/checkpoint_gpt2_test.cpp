@@ -118,7 +118,8 @@ class plain_gpt2 {
     }
     return y;
   }
-  /// Computes attention. Each row of `qkv` has q of all heads, then k of all heads, then v.
+  /// Computes attention. Each row of `qkv` has the queries of all heads, then the keys of all
+  /// heads, then the values of all heads.
   static matrix attend(matrix const& qkv) {
     constexpr int head = features / heads;
     matrix y(length * features);

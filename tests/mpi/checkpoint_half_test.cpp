@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Safetensors files with float16 are read into tensors of other types, whole or split, by names and
-// by views. Types that are not read are refused with a sentence that says which are.
+// Tests that safetensors files with float16 are read into tensors of other types, whole or split,
+// by names and by views. Other types must be refused with a sentence that names the types that are
+// read.
 
 #include <cmath>
 #include <fstream>
@@ -22,8 +23,8 @@ namespace {
 
 namespace checkpoint = ashlar::checkpoint;
 
-/// float16 numbers, and the same numbers as doubles: zeros, subnormals, the least normal number, 1
-/// and the next one, the largest number, infinities and a NaN.
+/// A list of float16 numbers, and a list of the same numbers as doubles: zeros, subnormals, the
+/// least normal number, 1 and the next one, the largest number, infinities and a NaN.
 constexpr std::uint16_t half_bits[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x3c00,
                                        0x3c01, 0xc000, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
 constexpr double half_values[] = {0,

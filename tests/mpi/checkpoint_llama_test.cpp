@@ -103,8 +103,8 @@ class plain_llama {
                           (o_.scaling.high - o_.scaling.low);
     return (1 - smooth) * turn / o_.scaling.factor + smooth * turn;
   }
-  /// Returns the features of a head, turned by its position: each pair (i, i + half) by an angle of
-  /// position base^(-2 i / head_dim), or by the scaled angle.
+  /// Returns the features of a head, rotated by the position of the token. Each pair (i, i + half)
+  /// of features is rotated by the angle position · base^(-2 i / head_dim), or by the scaled angle.
   std::vector<double> turned(std::vector<double> const& row, int head, int position) const {
     int const size = static_cast<int>(o_.features / o_.heads), half = size / 2;
     std::vector<double> y(static_cast<std::size_t>(size));

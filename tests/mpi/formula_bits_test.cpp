@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Trains small nets whose layers are written by hand, and the same nets with formulas in their
-// place, under the same plans. Where a formula does the same arithmetic as the layer, the losses
-// and gradient norms of three steps have equal bits.
+// Trains small nets whose layers are written by hand, and the same nets with formulas in place of
+// these layers, under the same plans. If a formula does the same arithmetic as the layer that it
+// replaces, the losses and gradient norms of three steps must be bitwise equal.
 
 #include <random>
 #include <vector>
@@ -71,9 +71,10 @@ TEST_CASE("products and the output embedding as formulas have the bits of the la
              two_batches);
 }
 
-// nn::linear adds each row of dy to the sum of the gradients of the bias. The formula adds the rows
-// up first, and then adds their sum. So their bits are equal for the first micro-batch only. Each
-// rank has two features or more, since the sum over one contiguous column has another order.
+// nn::linear adds each row of dy to the gradient of the bias. The formula first adds up all rows of
+// dy, and then adds this sum to the gradient. So the two gradients are bitwise equal after the
+// first micro-batch, but not after later ones. Each rank has at least two features, because the
+// rows of a single column are contiguous and are added in another order.
 TEST_CASE("linear layers with a bias as formulas have the bits of the layers") {
   check_bits(nn::chain(nn::linear(4, 8), nn::gelu(), nn::linear(8, 8)),
              nn::chain(as_formula::linear(4, 8), nn::gelu(), as_formula::linear(8, 8)), one_batch);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Counts how often the functions of a layer and of a loss run that are written as formulas. They
-// may run when a net is described and when it is placed, but in no pass of it.
+// Tests a layer and a loss that are written as formulas. The test counts the calls of the two
+// functions that compute the formulas. They may be called when a net is described and when it is
+// placed, but never in a pass of the net.
 
 #include <random>
 

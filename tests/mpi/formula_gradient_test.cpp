@@ -4,7 +4,8 @@
 // thorough: ASHLAR_GRADIENT_PROGRAMS=1000 1 2 3 4 5 6
 
 // Tests ashlar::gradient. Random programs run on tensors at random placements. Their values and
-// gradients are compared with those of one process, and these with finite differences.
+// gradients are compared with those that one process computes, and the gradients of one process are
+// compared with finite differences.
 
 #include <cstdlib>
 #include <numeric>
@@ -72,7 +73,8 @@ std::string text_of(random_program const& program) {
 
 constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
 
-/// Draws a program that uses all its operands and whose extents fit, and its formula.
+/// Draws a random program in which all operands are used and all extents fit. Returns the program
+/// and its formula.
 std::pair<random_program, ashlar::formulas::differentiated_formula>
 draw_program(std::mt19937& random) {
   auto const below = [&](std::size_t n) {
@@ -87,8 +89,8 @@ draw_program(std::mt19937& random) {
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {
-      // Draws another program, since this one does not use an operand, or multiplies a sum by a
-      // matrix that does not fit.
+      // This program does not use one of its operands, or multiplies a sum by a matrix of other
+      // extents, so another program is drawn.
     }
   }
 }
@@ -109,7 +111,8 @@ std::array<matrix, 3> operands(ashlar::mesh const& m, std::array<placement, 3> c
   return x;
 }
 
-/// Returns the largest difference of two lists, relative to their largest element if it exceeds 1.
+/// Returns the largest difference between corresponding elements of two lists. If the largest
+/// element of the lists exceeds 1, the difference is divided by this element.
 double apart(std::vector<double> const& a, std::vector<double> const& b) {
   double most = 1, difference = 0;
   if (a.size() != b.size()) return 1e300;
@@ -120,7 +123,8 @@ double apart(std::vector<double> const& a, std::vector<double> const& b) {
   return difference / most;
 }
 
-/// Returns the gradients by differences at five points, h apart, of the sum of all elements of y.
+/// Returns the gradients of the sum of all elements of y, computed by finite differences from the
+/// values at five points with distance h.
 matrices differences(random_program const& program, std::array<matrix, 3> const& x, double h) {
   matrices slopes;
   for (std::size_t k = 0; k < 3; ++k)
@@ -156,9 +160,9 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
     INFO("program ", i, ": ", text_of(program));
-    // If two elements of a row are nearly equal, the maximum of the row may change from one to the
-    // other between the points of the differences, which are then wrong. So smaller distances h are
-    // tried, too.
+    // If two elements of a row are nearly equal, the maximum of the row may change from one element
+    // to the other between two points. The finite differences are then wrong, so smaller distances
+    // h are tried, too.
     bool equal = false;
     for (double const h : {1e-3, 1e-4, 1e-5}) {
       if (equal) break;
@@ -229,7 +233,8 @@ TEST_CASE("a matrix of one row multiplies means, of which the compiler knows the
   static_assert(std::is_same_v<decltype(y), ashlar::tensor<double, 2, sbp<S<0>>> const>);
   static_assert(std::is_same_v<decltype(dx), ashlar::tensor<double, 2, sbp<S<0>>> const>);
   static_assert(std::is_same_v<decltype(dw), ashlar::tensor<double, 2, sbp<P>> const>);
-  // Each element of dx is the sum of w over 4, and each of dw the sum of all x over 4.
+  // Each element of dx is the sum of all elements of w divided by 4, and each element of dw is the
+  // sum of all elements of x divided by 4.
   auto const all_x = ashlar::to_full(x), all_w = ashlar::to_full(w);
   double const sum_w = std::accumulate(all_w.begin(), all_w.end(), 0.0);
   double const sum_x = std::accumulate(all_x.begin(), all_x.end(), 0.0);

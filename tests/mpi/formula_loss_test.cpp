@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests losses that are written as formulas: nn::verify finds nothing wrong with them, they have
-// the rows of the loss by hand, and nets that end in them train alike on any plan.
+// Tests losses that are written as formulas. nn::verify must accept them. They must have the same
+// signature rows as the loss that is written by hand. Nets that end in such a loss must have the
+// same results under every plan.
 
 #include <random>
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests layers that are written as formulas, as parts of nets. Their gradients are compared with
-// finite differences, random plans with one process, and searched plans with their predictions.
-// Extents are not divisible by the extents of the mesh axes, so shards are uneven, and some empty.
+// Tests layers that are written as formulas, as parts of nets. The gradients of one process are
+// compared with finite differences. The results under random plans are compared with those of one
+// process, and training under searched plans with the predictions of these plans. Extents are not
+// divisible by the extents of the mesh axes, so shards are uneven, and some are empty.
 
 #include <span>
 #include <utility>
@@ -45,7 +46,8 @@ constexpr auto gated(std::int64_t features, std::int64_t out) {
       "gated", [](auto x, auto w, auto gain) { return matmul(x, w) * gain; },
       nn::weight("w", {features, out}), nn::weight("gain", {out}, nn::all_equal(1)));
 }
-/// A product with the sum of a matrix and of a product of two thin ones, which are all weights.
+/// A product of x with a sum: the sum of a matrix and of the product of two thin matrices. All
+/// three matrices are weights.
 constexpr auto low_rank(std::int64_t features, std::int64_t rank) {
   return nn::formula(
       "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
@@ -104,8 +106,9 @@ TEST_CASE("what is kept and the temporaries of passes need the memory that a pla
 }
 
 TEST_CASE("what is whole where x is split counts as whole") {
-  // Each gated layer keeps a product that is whole on every rank if the features of x are split.
-  // The extents fill the blocks of the pool nearly, and most of the memory is what is kept.
+  // Each gated layer keeps a product, which is whole on every rank if the features of x are split.
+  // The extents are chosen so that tensors nearly fill the memory pool's blocks, and so that the
+  // kept products take most of the memory.
   auto const net = nn::chain(nn::linear(24, 64), gated(64, 64), gated(64, 64), gated(64, 64),
                              gated(64, 64), low_rank(64, 2), nn::linear(64, 20));
   nn::feature_batch const batch{384, 24};
@@ -131,8 +134,8 @@ TEST_CASE("what is whole where x is split counts as whole") {
 }
 
 TEST_CASE("a reduction over dims that are no neighbours counts the results between them") {
-  // A sum or a maximum over dims 0 and 2 reduces one dim after the other. Between the two, it holds
-  // a result with half as many elements as x.
+  // A sum or a maximum over dims 0 and 2 reduces one dim after the other. After the first dim, it
+  // holds an intermediate result with half as many elements as x.
   nn::feature_batch const batch{256, 64};
   auto const check = [&](auto const& reduced) {
     auto const net = nn::chain(reduced, nn::linear(64, 4));
@@ -156,9 +159,9 @@ TEST_CASE("a reduction over dims that are no neighbours counts the results betwe
 }
 
 TEST_CASE("a formula is the first layer, and its weights' gradients are computed without dx") {
-  // The gradients of the weights of mlp read other weights, so its backward pass is one
-  // computation. That of rms_norm shares results between both gradients. The product's has two
-  // halves.
+  // The gradients of the weights of mlp read other weights, so the backward pass of mlp is one
+  // computation. In the backward pass of rms_norm, the two gradients share intermediate results.
+  // The backward pass of the product has two halves.
   auto const checked = [](auto const& formula, search::backward_form form) {
     auto const net = nn::chain(formula, nn::linear(4, 5));
     CHECK(formula.spec({3, 4}).backward == form);

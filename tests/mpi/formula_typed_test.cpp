@@ -3,7 +3,8 @@
 // ranks: 2
 
 // Runs a net of formulas under a plan that is a constant expression, so that every tensor has its
-// placement in its type, and under the same plan as a run-time value. The losses have equal bits.
+// placement in its type, and under the same plan as a run-time value. The losses must be bitwise
+// equal.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -27,7 +28,8 @@ constexpr auto typed_net = nn::chain(nn::rms_norm(4), nn::swiglu(4, 3), nn::line
 constexpr nn::feature_batch typed_batch{5, 4};
 constexpr auto typed_problem = nn::describe<double>(typed_net, typed_batch);
 
-/// Splits the rows of the norm, the hidden features of the MLP, and the classes of the last layer.
+/// This plan splits the rows of the norm, the hidden features of the MLP, and the classes of the
+/// last layer.
 template <int N>
 constexpr search::basic_plan<N> mixed_plan(search::basic_problem<N> const& net) {
   search::basic_plan<N> plan;

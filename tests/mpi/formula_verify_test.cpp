@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// nn::verify finds nothing wrong with a formula: its rows and its passes follow from the same
-// operators. It tries every row on several meshes with uneven and empty shards, and compares the
-// gradients with finite differences. So this tests the adjoint and the table of every operator.
+// Tests that nn::verify accepts layers that are written as formulas. The signature rows and the
+// passes of a formula follow from the same operators. nn::verify tries every row on several meshes
+// with uneven and empty shards, and compares the gradients with finite differences. So this tests
+// the adjoint and the signature table of every operator.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -19,7 +20,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Returns what nn::verify says of a layer. The ranks divide the trials.
+/// Returns the message of nn::verify about a layer. The trials are divided among the ranks.
 template <class Layer, int Rank>
 std::string fault_of(Layer const& layer, std::int64_t const (&x)[Rank]) {
   int ranks = 0;
@@ -49,8 +50,8 @@ TEST_CASE("nn::verify finds nothing wrong with functions and numbers") {
 }
 
 TEST_CASE("nn::verify finds nothing wrong with sums, repeated operands and several uses") {
-  // The adjoint of a sum meets a product, whose gradients need it repeated, and operands that are
-  // repeated along the same dim.
+  // In the backward pass, the adjoint of a sum is multiplied. The gradients of the product need
+  // this adjoint repeated along the summed dim. Other operands are repeated along the same dim.
   auto const sums = nn::formula(
       "sums",
       [](auto x, auto w, auto column, auto one) {

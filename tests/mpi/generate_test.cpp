@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Generation with a cache equals prediction without one: the same logits behind every token, and
-// the same tokens. The numbers of heads and sequences are not divisible by all numbers of ranks, so
-// shards are uneven, and some are empty.
+// Tests that generation with a cache gives the same results as prediction without a cache: the same
+// logits after every token, and the same tokens. The numbers of heads and sequences are not
+// divisible by all numbers of ranks, so shards are uneven, and some are empty.
 
 #include <algorithm>
 
@@ -34,8 +34,9 @@ namespace nn = ashlar::nn;
 
 constexpr int words = 11, places = 7;
 
-/// Returns the bytes of this rank's shards of the caches: two vectors a token and key head, where
-/// the attention's x has this sequence and this head.
+/// Returns the bytes of this rank's shards of the caches. A cache holds two vectors, a key and a
+/// value, for each token and each key head. A rank holds those of the sequences and heads that its
+/// shard of the attention's x has.
 std::int64_t expected_bytes(search::problem const& net, search::plan const& plan, int sequences,
                             int head_dim) {
   naive_mesh const ranks(plan.mesh);
@@ -53,9 +54,10 @@ std::int64_t expected_bytes(search::problem const& net, search::plan const& plan
   return bytes;
 }
 
-/// Compares generation with prediction under one plan, and tokens that are chosen by `how` with
-/// those that are chosen from predictions. The tokens are generated in one call or, if `in_parts`
-/// is set, in two. Returns what is wrong.
+/// Compares generation with prediction under one plan. Also compares the tokens that are chosen by
+/// `how` from generated logits with those that are chosen from predicted logits. The tokens are
+/// generated in one call or, if `in_parts` is set, in two calls. Returns a description of the first
+/// fault.
 template <class Net>
 std::string compare(Net const& net, ashlar::mesh const& m, search::problem const& problem,
                     search::plan const& plan, int head_dim, nn::sampling const& how,
@@ -159,7 +161,8 @@ class embedding_from_zero : public nn::embedding {
   }
 };
 
-/// Returns the message with which a generator of the net refuses, or an empty text.
+/// Returns the message with which nn::generator refuses the net, or an empty text if it accepts the
+/// net.
 template <class Net>
 std::string refusal(Net const& net, nn::generator_options const& o = {1, 4}) {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
@@ -189,8 +192,8 @@ TEST_CASE("a Llama generates with a cache what it predicts without one") {
 TEST_CASE(
     "between steps that renew parameters under the next forward pass, they are renewed first") {
   namespace train = ashlar::train;
-  // On a machine whose ranks compute slowly, the forward pass hides the renewals (see
-  // sync_strategies_test.cpp).
+  // On a machine whose ranks compute slowly, the forward pass takes longer than the renewals that
+  // run beside it (see sync_strategies_test.cpp).
   ashlar::machine const slow_ranks{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
   auto const m = mesh_on(transport::messages, {{"gpu", world_size()}}, slow_ranks);
   auto const net = nn::gpt({1, 12, 3, words});

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// A small Llama: its logits equal those of plain loops over the gathered parameters, under random
-// plans. It trains as on one process under searched, data parallel, tensor parallel and ZeRO plans,
-// with the collectives and bytes that are planned. The numbers of key heads, sequences and features
-// are not divisible by all numbers of ranks, so shards are uneven, and some empty.
+// Tests a small Llama. Under random plans, its logits must equal those of plain loops over the
+// gathered parameters. Under searched, data parallel, tensor parallel and ZeRO plans, training must
+// have the results of one process, and must communicate with the planned collectives and bytes. The
+// numbers of key heads, sequences and features are not divisible by all numbers of ranks, so shards
+// are uneven, and some are empty.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>
@@ -51,8 +52,9 @@ values_t rms_norm_of(values_t x, values_t const& gain, double epsilon) {
   return x;
 }
 
-/// Returns the product of a query and a key whose pairs (i, i + size / 2) are turned: as complex
-/// numbers, query times e^(i a) and key times e^(i b) have the product Re(q conj(k) e^(i (a - b))).
+/// Returns the inner product of a query and a key after their pairs (i, i + size / 2) have been
+/// rotated by their positions. Each pair is taken as a complex number. If q is rotated by the angle
+/// a and k by the angle b, their product is the real part of q conj(k) e^(i (a - b)).
 double turned_product(double const* q, double const* k, std::size_t size, double distance,
                       double base) {
   double sum = 0;
@@ -93,8 +95,8 @@ values_t grouped_attention_of(values_t const& qkv, std::size_t length, nn::llama
   return y;
 }
 
-/// Returns the logits of a Llama from its parameters in their order in the net. A tied net has no
-/// last matrix.
+/// Returns the logits of a Llama, computed from its parameters, which are in the order of the net.
+/// A tied net has no last matrix.
 values_t llama_by_hand(whole_parameters const& all, std::vector<std::int32_t> const& ids,
                        std::size_t length, nn::llama_options const& o, bool tied) {
   auto const d = static_cast<std::size_t>(o.features);

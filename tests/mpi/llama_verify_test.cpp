@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// nn::verify finds nothing wrong with grouped-query attention: every row is tried on several meshes
-// with uneven and empty shards, and the gradients are compared with finite differences, with and
-// without rotary positions. What the layer refuses is tested here too.
+// Tests that nn::verify accepts grouped-query attention. nn::verify tries every signature row on
+// several meshes with uneven and empty shards, and compares the gradients with finite differences,
+// with and without rotary positions. Also tests which arguments the layer refuses.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -19,7 +19,8 @@ namespace {
 namespace nn = ashlar::nn;
 using core = nn::grouped_attention_core;
 
-/// Returns what nn::verify says of a core. The ranks divide the trials.
+/// Returns the message of nn::verify about an attention layer. The trials are divided among the
+/// ranks.
 std::string fault_of_core(core const& layer, std::int64_t const (&x)[4]) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

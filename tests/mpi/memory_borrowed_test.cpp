@@ -36,7 +36,8 @@ using ashlar::sbp;
 
 constexpr transport borrow_transports[] = {transport::shared_memory, transport::messages};
 
-/// Who borrows in a test: on other ranks, the shard is in the mesh's memory.
+/// Says which ranks of a test borrow the memory of a shard. On the other ranks, the shard is in the
+/// mesh's memory.
 enum class borrowers { all, first };
 
 /// This rank's shard of `like` in memory of its own, one element after the start of a block, so
@@ -90,7 +91,8 @@ std::shared_ptr<void> counted(int& count) {
 
 TEST_CASE("a borrowed tensor moves to every placement as a copied one does") {
   int const n = world_size();
-  // Shards of the first shape are copied to stages. Those of the second are too large for that.
+  // Shards of the first shape are small, so transfers copy them to staging buffers. Shards of the
+  // second shape are too large for these buffers.
   for (auto const on : borrow_transports) {
     auto const m = mesh_on(on, {{"gpu", n}});
     auto const all = all_placements(2, 1);
@@ -134,7 +136,8 @@ TEST_CASE("a borrowed tensor moves to another part of the mesh") {
     ashlar::shape const extents = to_shape(values.extents);
     for (auto const& from : {ashlar::parse_placement("S(0)"), ashlar::parse_placement("S(1)"),
                              ashlar::parse_placement("B"), ashlar::parse_placement("P")}) {
-      // Each rank takes its part of the values, and of a partial tensor the first rank alone.
+      // Each rank takes its part of the values. If the tensor is partial, only the first rank takes
+      // values.
       auto const box = source.local_box(extents, from);
       std::vector<double> own;
       if (source.is_here())
@@ -224,7 +227,7 @@ TEST_CASE("after a move was dropped, an owner is never destroyed") {
   {
     ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
     auto const x = ashlar::borrow_local<1>(m, {4}, sbp<B>{}, std::span(own), counted(count));
-    m.memory().retire();  // as the transports do when messages may still arrive
+    m.memory().retire();  // transports call this when messages may still arrive
   }
   CHECK(count == 0);
 }

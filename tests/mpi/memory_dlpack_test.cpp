@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests the exchange of shards by DLPack: nothing is copied, a deleter is called exactly once, an
-// imported tensor moves as one made by from_local does, and arrays that cannot be shards are
-// refused and stay the caller's.
+// Tests the exchange of shards by DLPack. Nothing must be copied, and a deleter must be called
+// exactly once. An imported tensor must be redistributed like a tensor made by from_local. Arrays
+// that cannot be shards must be refused, and still belong to the caller then.
 
 #include <array>
 #include <cstring>
@@ -93,7 +93,8 @@ ashlar::tensor<T, 2> numbered(ashlar::mesh const& m, placement const& p) {
   return placed<T, 2>(m, seeded_integers({m.ranks() + 2, 3}, 7), p);
 }
 
-/// Returns what is wrong with the exported shard of a tensor of T, or an empty text.
+/// Returns a description of what is wrong with the exported shard of a tensor of T, or an empty
+/// text if nothing is wrong.
 template <class T, class Managed>
 std::string wrong_export(ashlar::mesh const& m, int code, int bits) {
   auto x = numbered<T>(m, placement{ashlar::split(0)});
@@ -235,7 +236,7 @@ TEST_CASE("an array that cannot be the shard is refused, and stays the caller's"
   ashlar::tensor<float, 2> const like(m, extents, placement{ashlar::split(0)});
   auto const name = "rank " + std::to_string(m.rank()) + "'s shard 2x3 of tensor " +
                     std::to_string(2 * n) + "x3 [S(0)]@gpu=" + std::to_string(n);
-  /// Returns the message of an import of the array after `change` has changed it.
+  /// Returns the error message of from_dlpack for an array that `change` has changed.
   auto const refused = [&](auto change) {
     foreign_array<float, 2> other(like);
     change(other.managed, other);

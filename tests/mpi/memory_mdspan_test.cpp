@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 3
 
-// Tests shards as mdspans, and tensors over the arrays of mdspans. Compilers without <mdspan> take
-// a minimal one. Where the compiler or the reference implementation has mdspan, that is tested too.
+// Tests shards as mdspans, and tensors over the arrays of mdspans. The test uses a minimal mdspan,
+// so it also runs with compilers without <mdspan>. If the compiler or the reference implementation
+// has an mdspan, this one is tested, too.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

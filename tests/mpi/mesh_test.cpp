@@ -27,8 +27,8 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::sbp;
 
-/// Returns how many ranges of memory this process has mapped, to show that meshes leave none
-/// behind.
+/// Returns the number of memory ranges that this process has mapped. The tests use it to show that
+/// meshes unmap all their ranges.
 std::ptrdiff_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');

@@ -132,7 +132,8 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
 
 TEST_CASE("a capacity keeps the largest gates, and of equal gates the first tokens") {
   nn::moe_options const o{.experts = 2, .chosen = 1, .capacity = 0.8};
-  // The tokens 0 1 3 4 choose expert 0 with the gates 0.5 0.9 0.5 0.7. Token 2 chooses expert 1.
+  // The tokens 0, 1, 3 and 4 choose expert 0, with the gates 0.5, 0.9, 0.5 and 0.7. Token 2 chooses
+  // expert 1.
   std::vector<float> const choices{0, .5f, 0, .9f, 1, .6f, 0, .5f, 0, .7f};
   auto const made = nn::routes_from(o, choices.data(), 5);  // at most ceil(0.8 · 5 / 2) = 2 tokens
   CHECK(made.routes->expert == std::vector<std::int32_t>{-1, 0, 1, -1, 0});

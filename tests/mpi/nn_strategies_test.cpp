@@ -75,9 +75,9 @@ TEST_CASE("searched, data and tensor parallel plans") {
   }
 }
 
-// The plans are data parallel with parameter servers: along each axis on which all ranks would
-// store a parameter, only one rank, its owner, stores it. Different parameters have different
-// owners. Layers read the owners' values.
+// The plans are data parallel with parameter servers. Along each axis on which data parallelism
+// replicates a parameter, only one rank stores it. This rank is the parameter's owner. Different
+// parameters have different owners. Layers read the owners' values.
 TEST_CASE("parameter servers: every parameter is stored by one owner along an axis") {
   for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();

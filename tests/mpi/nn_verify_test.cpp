@@ -376,8 +376,8 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
       "gain: parameter gain is 4x1, but the layer's type declares 1 dims for it in `parameters`.");
 }
 TEST_CASE("a window of another extent than the layer's is found") {
-  // A pooling layer with a wrong spec: by its halo_spec the windows of neighbouring positions have
-  // one row in common, but they have two.
+  // A pooling layer with a wrong spec. According to its halo_spec, the windows at neighbouring
+  // positions have one row in common, but in fact they have two rows in common.
   struct pool : nn::max_pool {
     using nn::max_pool::max_pool;
     ashlar::search::layer_spec spec(ashlar::shape const& x) const {

@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4
 
 // Tests comparisons, max and min of two tensors, where, cast, mean, argmax and cumulative sums on
-// all placements. What the meaning of the placements allows must have the values of a dense
-// computation in double; what it does not must be refused with the operator's name. Nothing
-// communicates.
+// all placements. If the meaning of the placements allows an operation, its result must equal a
+// dense computation in double. Otherwise the operation must be refused with a message that names
+// the operator. No operation communicates.
 
 #include <limits>
 
@@ -55,12 +55,13 @@ dense each(dense x, dense const& y, F f) {
 }
 
 bool is(axis_placement const& a, reduction op) { return a.is_partial() && a.op == op; }
-/// Whether both are S(d) with one depth, or both are not split.
+/// Returns whether two placements on one mesh axis are equal splits, or neither of them is a split.
 bool split_alike(axis_placement const& a, axis_placement const& b) {
   return a.is_split() || b.is_split() ? a == b : true;
 }
 
-/// Whether max (op is max) or min of operands placed as p and q needs no communication.
+/// Returns whether the maximum (or minimum, as `op` says) of two operands with placements p and q
+/// needs no communication.
 bool extremum_is_local(placement const& p, placement const& q, reduction op) {
   auto const other = op == reduction::max ? reduction::min : reduction::max;
   bool own = false, opposite = false;

@@ -3,8 +3,9 @@
 // ranks: 1 2 3 4
 
 // Tests einsum, rows of tables and parts along a dim on all placements against dense computations
-// in double. What the meaning of the placements allows must have the right values, and what it does
-// not must be refused with the operator's name. Nothing communicates.
+// in double. If the meaning of the placements allows an operation, its result must have the right
+// values. Otherwise the operation must be refused with a message that names the operator. No
+// operation communicates.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -48,7 +49,8 @@ char letter_of(axis_placement const& a, std::string_view letters) {
 bool contains(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
-/// Whether those axes that split a letter which both operands have nest in the same order on both.
+/// Returns whether the shard orders of the operands agree. Both operands have some letters in
+/// common. The axes that split such a letter must nest in the same order on both operands.
 bool one_order(placement const& p, std::string_view a, placement const& q, std::string_view b) {
   for (int i = 0; i < p.axes(); ++i)
     for (int j = 0; j < i; ++j)

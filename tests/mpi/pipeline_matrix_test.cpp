@@ -9,8 +9,8 @@
 // same bits as on one stage with the same placements, on a mesh of as many ranks as a stage has.
 // They must equal those of one rank within rounding. The cases are all combinations of
 //
-//   stages       2 and 4 parts of the mesh, of equal size; one or two stages on each part
-//   cuts         even; random
+//   stages       2 and 4 parts of the mesh, of equal size, with one or two stages on each part
+//   cuts         even cuts, and random cuts
 //   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
 //                without and with random delays of the gradients of parameters
 //   backward     as in the schedule; or the opposite: split passes made whole, whole passes split
@@ -104,10 +104,10 @@ struct matrix_reference {
   whole_parameters values;
 };
 
-/// What the cases have done so far.
+/// Counts what the cases have done so far.
 struct matrix_count {
   int cases = 0, same_bits = 0, recomputed = 0, references = 0;
-  double largest_gap = 0;  ///< between parameters, in cases that agree only within rounding
+  double largest_gap = 0;  ///< the gap between parameters in cases that agree only within rounding
 };
 
 /// Returns the schedule with this name. Returns nothing if the schedule does not permit these

@@ -116,7 +116,7 @@ TEST_CASE("rows of several tensors move at the same time, and beside other trans
       for (auto const& e : counted(m, plan_for(m, c.extents, by_token, by_expert)->plan, *c.routes))
         expected.push_back(e);
     }
-    // A dense tensor moves at once. Its transfer comes after those of the rows.
+    // A dense tensor is redistributed at once. Its transfer comes after those of the rows.
     auto const dense_rows = placed<double, 1>(m, dense({7}, 3.0), by_token);
     for (auto const& e : predicted(m, plan_redistribution(dense_rows, whole).plan))
       expected.push_back(e);

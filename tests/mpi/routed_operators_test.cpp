@@ -3,8 +3,9 @@
 // ranks: 1 2 3 4
 
 // Tests the operators on typed routed tensors against loops over whole arrays. Rows move from split
-// tokens to split experts and back. Replicated rows are sliced to split experts, whose sums are
-// then partial. Features are split too. Values are small integers, so all sums are exact.
+// tokens to split experts and back. Replicated rows are sliced so that each rank has the rows of
+// its own experts; sums over the experts are then partial. Features are split, too. Values are
+// small integers, so all sums are exact.
 
 #include <random>
 

@@ -4,9 +4,9 @@
 
 // Tests mixtures of experts whose micro-batches take turns, while rows of tokens move in the
 // background (tensor/routed_steps.hpp). Losses, the losses of routers, gradient norms, routes and
-// parameters must be bitwise those of micro-batches that run one after another and whose moves all
-// block, for routes that the router chooses and for loads that are hard for some rank. The bytes of
-// a step must be those that follow from the routes.
+// parameters must be bitwise equal to those of micro-batches that run one after another and whose
+// moves all block. The routes are those that the router chooses, and others that give some rank no
+// rows or all rows. The bytes of a step must be those that follow from the routes.
 
 #include <algorithm>
 #include <span>
@@ -142,7 +142,8 @@ int router_of(search::problem const& net, int element) {
   return element;
 }
 
-/// Checks the bytes of a step, per kind of collective: from the routes, recorded, and asked of MPI.
+/// Checks the bytes of a step for each kind of collective. The bytes that follow from the routes,
+/// the recorded bytes, and the bytes in the calls of MPI must be equal.
 template <class Model>
 void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::program const& p,
                  train::batch_data<std::int32_t> const& data) {
@@ -157,8 +158,8 @@ void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::progra
   auto const add = [](step::collective_totals& to, ashlar::collective_record const& r) {
     to.of[static_cast<int>(r.kind)].bytes += double(r.received_bytes);
   };
-  // Only the actions up to the first update ran here. The moves behind it, of parameters that are
-  // updated at another placement than they are stored, are left out.
+  // Only the actions up to the first update ran here. The later moves are left out. They belong to
+  // parameters that are updated at another placement than the one at which they are stored.
   for (auto const& a :
        std::span(p.actions).first(static_cast<std::size_t>(walker.first_update()))) {
     if (a.kind != step::action_kind::begin_move) continue;

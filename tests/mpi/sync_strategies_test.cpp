@@ -11,7 +11,7 @@
 // - with sums by rank, and on two ranks with every order of sums, it equals training with
 //   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines; so
 //   does a different strategy for each parameter, drawn at random,
-// - the bytes that it asks of MPI are those that the plan predicts,
+// - the bytes in its calls of MPI are those that the plan predicts,
 // - a checkpoint that was saved under one strategy continues under another one.
 
 #include <cstdlib>
@@ -205,7 +205,8 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
         trainer.step(data_of(step));
         CHECK(bytes_of(log.records()) == bytes_of(expected_records(net, plan, m)));
       }
-      // A step of another trainer on the same model reads what the last update has made.
+      // A step of another trainer on the same model must read the values that the last update has
+      // made.
       auto reference = nn::place<float>(gpt, m, plan, 7);
       train::trainer serial(reference, train::adam_w{}, {.overlap = train::overlap::none});
       for (int step = 0; step < 3; ++step) serial.step(data_of(step));
@@ -311,8 +312,9 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
       CAPTURE(name);
       checkpoint::resume(folder.path(), trainer);
       CHECK(all_values(trainer) == saved);
-      // The stored copies of parameters that are updated elsewhere have the loaded values too,
-      // since the next step has the expected loss.
+      // Some parameters are updated at another placement than the one at which copies are stored.
+      // These copies must have the loaded values, too. The expected loss of the next step shows
+      // this.
       CHECK(near(trainer.step(data_of(2)).loss, loss, 1e-6));
       model.for_each_parameter([&](auto& p) {
         bool const apart = std::string(name) == "zero1" || std::string(name) == "owners";

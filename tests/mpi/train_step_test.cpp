@@ -121,7 +121,8 @@ TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(9);
     for (int turn = 0; turn < 3; ++turn) {
-      auto plan = plans.random(random);  // made for double, but also legal for float
+      // The plan was made for double, but is also legal for float.
+      auto plan = plans.random(random);
       plan.problem_hash = ashlar::search::hash(nn::describe<float>(net, batch));
       std::vector<double> losses[2];
       std::vector<float> values[2];
@@ -265,7 +266,8 @@ TEST_CASE("predict and evaluate take the contexts of all samples behind their in
   auto const net = nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}),
                              nn::mean_squared_error());
   nn::image_batch const batch{3, 4, 2, 2};
-  auto const drawn = data_for<double>(net, batch, 0, 1, 1);  // 3 inputs of 16, 3 contexts of 15
+  // There are 3 inputs of 16 values and 3 contexts of 15 values.
+  auto const drawn = data_for<double>(net, batch, 0, 1, 1);
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const problem = any_length(nn::describe<double>(net, batch));
   auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);
@@ -392,8 +394,8 @@ TEST_CASE("the checked mode finds replicated values that differ after a step") {
       if (p.path() == "2.bias" && m.rank() == m.ranks() - 1)
         p.template shards<double>().value[1] += 0.25;
     });
-    // One rank has another value of the bias. So its gradients of all parameters differ from those
-    // of the other ranks, and the error names the first one.
+    // One rank has another value of the bias than the other ranks. So all its gradients differ from
+    // those of the other ranks, and the error names the first parameter.
     CHECK(message_of([&] { trainer.step(data); }) ==
           "trainer: after step 1 ranks 0 and " + std::to_string(m.ranks() - 1) +
               " have different values of 0.weight, although both hold the same part of it. Test "

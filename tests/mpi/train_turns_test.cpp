@@ -4,9 +4,9 @@
 
 // Tests training steps in which micro-batches take turns (step/turns.hpp), with and without
 // overlap. Losses, gradient norms and parameters must be bitwise equal to those of micro-batches
-// that run one after another. The moved bytes must be those of the program. Compared with serial
-// micro-batches, only gathers differ: a group of micro-batches shares each gather. The measured
-// memory must not exceed the predicted memory.
+// that run one after another. The moved bytes must be those of the program. Only the gathers of
+// parameters differ from those of serial micro-batches: micro-batches that take turns share each
+// gather. The measured memory must not exceed the predicted memory.
 
 #include <algorithm>
 

@@ -53,8 +53,8 @@ void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_fau
   }
 }
 
-/// Makes a routed tensor of 4 tokens that all go to the expert of rank 2. The memory of rank 2 does
-/// not suffice for them.
+/// Makes a routed tensor of 4 tokens that all go to the expert of rank 2. Rank 2 does not have
+/// enough memory for their rows.
 void fill_one_expert(ashlar::mesh const& m) {
   auto const routes = std::make_shared<ashlar::routing>(ashlar::routing{4, 4, 1, {2, 2, 2, 2}});
   ashlar::shape extents{4, 4, std::int64_t{1} << 44};
@@ -66,7 +66,7 @@ void fill_one_expert(ashlar::mesh const& m) {
 /// A fault in the middle of a training step.
 struct fault_in_pass {
   std::string how;
-  int pass;        ///< the backward pass in which this rank commits it; -1: another rank does
+  int pass;        ///< the backward pass in which this rank commits it, or -1 if another rank does
   int passes = 0;  ///< number of backward passes that this rank has begun
 };
 

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/calibrate must confirm that all collectives give right results, fit α and β to their times,
-# and write a machine file that programs can read. Times are not checked.
+# Tests bench/calibrate. It must confirm that all collectives give right results, fit α and β to
+# their times, and write a machine file that programs can read. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

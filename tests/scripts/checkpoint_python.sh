@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Python's package safetensors must read our checkpoints. The Python code in
-# include/ashlar/checkpoint/README.md must assemble equal values from the files of 1 rank and of 4.
+# Tests that Python's package safetensors can read our checkpoints. The Python code in
+# include/ashlar/checkpoint/README.md must assemble equal values from the files of 1 rank and of 4
+# ranks.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"

@@ -25,8 +25,8 @@ compile() {
 # limits <gcc|clang> <file>: prints the options that the file names.
 limits() { sed -n "s|^// $1: *||p" "$2"; }
 
-# least <compiler> <option> <file> <other option>...: finds by bisection, to one per cent, the least
-# value of the option with which the file compiles.
+# least <compiler> <option> <file> <other option>...: finds the least value of the option with which
+# the file compiles, by bisection and within one per cent.
 least() {
   local compiler="$1" option="$2" file="$3" low=1000 high=1000000000 middle
   shift 3

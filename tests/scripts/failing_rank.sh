@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# If one rank fails, the whole job must end soon, with a non-zero exit status and one message that
-# says what failed and where. tests/programs/failing_rank.cpp lists the ways to fail.
+# Tests that if one rank fails, the whole job ends soon, with a non-zero exit status and one message
+# that says what failed and where. tests/programs/failing_rank.cpp lists the ways to fail.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

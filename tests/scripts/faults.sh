@@ -92,8 +92,8 @@ fault() {
   says "$@"
 }
 
-# late <how> <text>...: like fault, for a fault that the watchdog finds. It must write a flight
-# record.
+# late <how> <text>...: like fault, for a fault that the watchdog finds. The watchdog must then
+# write a flight record.
 late() {
   fault "$@"
   says "error: mesh: Ranks? [0-9, and]+ ha(s|ve) waited for [0-9.]+ s in " "ASHLAR_TIMEOUT sets"

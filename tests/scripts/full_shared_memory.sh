@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# If /dev/shm is too small, ranks must not hang in MPI_Win_allocate_shared. By default they warn
-# once and use messages. If the user has set a size that /dev/shm cannot provide, every rank throws.
-# The test mounts a small file system at /dev/shm, which needs the right to mount. Only processes of
-# this test see this file system.
+# Tests that ranks do not hang in MPI_Win_allocate_shared if /dev/shm is too small. By default they
+# warn once and use messages. If the user has set a size that /dev/shm cannot provide, every rank
+# throws. The test mounts a small file system at /dev/shm, which needs the right to mount. Only
+# processes of this test see this file system.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -17,7 +17,8 @@ unshare -m mount -t tmpfs -o size=6m tmpfs /dev/shm 2>/dev/null ||
 oversubscribe=()
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
-# run <size of /dev/shm>: runs the program, which fails nowhere, on 4 ranks. Sets output and status.
+# run <size of /dev/shm>: runs the program on 4 ranks, without any other fault. Sets output and
+# status.
 run() {
   status=0
   # shellcheck disable=SC2016

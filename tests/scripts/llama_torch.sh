@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logits of nn::llama equal those of a Llama that is written with PyTorch alone, with the same
-# weights. Python draws the weights, writes them with the names of Hugging Face, and computes logits;
-# a C++ program loads the file on 1 and on 2 ranks. Float: within 1e-5. Double: within 1e-12.
-# Skipped where Python has no torch and safetensors (ASHLAR_PYTHON names another Python).
+# Tests that the logits of nn::llama equal those of a Llama that is written with PyTorch alone and
+# has the same weights. A Python program draws the weights, writes them with the names of Hugging
+# Face, and computes logits. A C++ program loads the file on 1 and on 2 ranks. The tolerance is 1e-5
+# in float and 1e-12 in double. The test is skipped if Python does not have the packages torch and
+# safetensors. The environment variable ASHLAR_PYTHON selects another Python.
 set -euo pipefail
 
 python="${ASHLAR_PYTHON:-python3}"

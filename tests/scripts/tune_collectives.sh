@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/tune_collectives must confirm that all algorithms give right results, and write a table that
-# a program can use. If it fails, it must leave the file unchanged. Times are not checked.
+# Tests bench/tune_collectives. It must confirm that all algorithms give right results, and write a
+# table that a program can use. If it fails, it must leave the file unchanged. Times are not
+# checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the measurements and fits of bench/calibrate on a simulated cluster. The results must be the
-// numbers from which the cluster was made: α and β of both tiers, fitted to all collectives
-// together and to each collective alone. The ranks of a node share the node's link to other nodes.
+// Runs the measurements and fits of bench/calibrate on a simulated cluster. The fits must find the
+// numbers from which the cluster was made: α and β of both tiers. They are fitted to all
+// collectives together, and to each collective alone. The ranks of a node share the node's link to
+// other nodes.
 //
 // run: node=4,gpu=4 workstation
 // run: node=4,gpu=4 gpu_cluster

@@ -242,7 +242,8 @@ void figure_5(ashlar::mesh const& whole, std::int64_t divisor, int nodes, int de
   int const ranks = nodes * devices;
   s.check(is_near(send, ranks), "send/recv");
   s.check(is_near(inside, nodes), "local all-gather");
-  // The paper gives 2 t, the limit for many ranks. Within a node, gathering takes hardly any time.
+  // The paper states 2 t, which is the limit for many ranks. Gathering within a node takes hardly
+  // any time.
   s.check(is_near(everywhere, nodes == 1 ? 1 : 2 - 1. / ranks), "global all-gather");
   s.check(is_near(chain, 1 + nodes / 100.), "broadcast");
 }

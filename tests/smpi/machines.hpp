@@ -11,7 +11,6 @@
 //   pairs:NAME     with a separate link between every two ranks
 //   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
 //                  messages take t / 16 seconds here.
-//                  seconds for n / 16 bytes, in as many messages.
 
 #include <string>
 #include <string_view>

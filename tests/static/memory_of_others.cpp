@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks views of arrays and the structures of DLPack, whose members must be where other programs
-// expect them. The offsets are those of the C structures where addresses have 64 bits.
+// Checks views of arrays, and that the members of DLPack's structures are at the offsets that other
+// programs expect. These are the offsets in the C structures on machines with 64-bit addresses.
 
 #include <cstddef>
 

@@ -45,7 +45,7 @@ static_assert(cut.is_local());
 static_assert(cut.seconds == 0);
 static_assert(plan_on<sbp<S<0>, B>, sbp<S<0>, B>>(mesh, {512, 4096}).steps.empty());
 
-// A plan from one kind of reduction to another.
+// This plan leads from one kind of reduction to another.
 static_assert(plan_on<sbp<Pmax, B>, sbp<B, P>>(mesh, {512, 4096}).to == value_of<sbp<B, P>>);
 
 // Plans can be compared, and their steps can be template arguments.

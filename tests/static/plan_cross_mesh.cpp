@@ -30,7 +30,8 @@ constexpr bool rows_cross_alone() {
 }
 static_assert(rows_cross_alone());
 
-// A sum is completed before it crosses, since each addend is as large as the tensor.
+// A partial tensor is reduced before it crosses, because each of its addends is as large as the
+// tensor.
 constexpr bool sums_are_completed_first() {
   auto const plan = planned<sbp<P>, sbp<S<0>>>();
   return plan.before.steps.size() == 1 &&

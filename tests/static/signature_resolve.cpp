@@ -25,7 +25,7 @@ constexpr int matmul_fails_on() {
 
 }  // namespace
 
-// The example of the README, which needs no communication.
+// None of these products needs communication. The first one is the example of the README.
 static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
 static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
 static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());

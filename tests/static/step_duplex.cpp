@@ -14,8 +14,8 @@ namespace {
 namespace search = ashlar::search;
 using search::duplex_seconds, search::duplex_stage;
 
-// HiDup's equations 4 and 5. ψ (psi) is the number of seconds until both micro-batches have left a
-// stage, and -φ (-phi) is the work of the last stage.
+// Computes the time by equations 4 and 5 of HiDup. ψ (psi) is the number of seconds until both
+// micro-batches have left a stage, and -φ (-phi) is the work of the last stage.
 template <class Stages>
 constexpr double by_equation_5(Stages const& stages) {
   auto const larger = [](double a, double b) { return a > b ? a : b; };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the strategies of a net of twelve layers are chosen in the compiler, within its
-// default limits, with and without a memory limit, and that owners are dealt out there.
+// Checks that the compiler chooses the strategies of a net of twelve layers within its default
+// limits, with and without a memory limit, and assigns parameters to owners.
 
 #include <ashlar/sync/optimal.hpp>
 
@@ -41,7 +41,8 @@ static_assert(plain.seconds > 0);
 
 constexpr auto best = sync::optimal(net, plain, machine);
 static_assert(best.gap == 0 && best.chosen.seconds <= plain.seconds);
-static_assert(best.chosen.memory < plain.memory);  // of equally fast ones, that of less memory
+// Of equally fast choices, the one with less memory is chosen.
+static_assert(best.chosen.memory < plain.memory);
 
 constexpr ashlar::machine limited() {
   auto m = machine;

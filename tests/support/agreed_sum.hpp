@@ -15,7 +15,7 @@
 
 namespace ashlar_test {
 
-/// How long agreed_sum() waits for the other ranks, on a rank where the case failed.
+/// The time for which agreed_sum() waits for the other ranks, on a rank where the case failed.
 inline constexpr auto grace = std::chrono::seconds(5);
 
 /// Returns the sums of `mine` over the ranks of `comm`. If `failed` is true and the other ranks do

@@ -71,8 +71,8 @@ void check_contractions(device_mesh const& m, int rows, int columns, int inner) 
   }
   for (auto const& p : batches) {
     auto const a = put<T, 3>(m, u, p);
-    // All pairs of batches would take long. Operands with equal placements, and one that is B, have
-    // local products on every axis.
+    // Testing all pairs of placements of batches would take long. If both operands have equal
+    // placements, or if one of them is B, their products are local on every axis.
     for (auto const& q : {p, placement::all_broadcast(m.axes())})
       calls.check("bmk,bkn->nbm", uv.values, 0,
                   [&] { return ashlar::einsum<"bmk,bkn->nbm">(a, put<T, 3>(m, v, q)); });

@@ -89,8 +89,8 @@ void check_functions(device_mesh const& m, index const& extents) {
     auto const check = [&](char const* name, auto const& truth, auto const& function) {
       calls.check(name, mapped(x.values, truth), rounding<T>, [&] { return function(on); });
     };
-    // The arguments are small integers and their halves, or squares of them and 1, which every
-    // element type has.
+    // The arguments are small integers and their halves, or their squares plus 1. Every element
+    // type represents these numbers exactly.
     check(
         "exp", [](double v) { return std::exp(v / 2); }, [](auto& y) { return exp(y / 2); });
     check(

@@ -14,8 +14,8 @@
 //
 //   values             small integers, so that sums and products are exact; the addends of a
 //                      partial tensor differ between ranks
-//   exact              operators whose results the element type has, such as sums, products and
-//                      comparisons of these integers, and quotients by powers of two
+//   exact              operators whose results the element type represents exactly, such as sums,
+//                      products and comparisons of these integers, and quotients by powers of two
 //   within 1e-5        functions such as gelu, softmax and mean (bfloat16: 8e-3, because both sides
 //                      round once)
 

@@ -80,11 +80,12 @@ double distance_to(Result const& x, std::vector<double> const& expected) {
   return most;
 }
 
-/// Calls operators, and counts for each of them the calls that return and those with wrong results.
+/// Calls operators. For each operator, counts the calls that return a result and the calls whose
+/// result is wrong.
 class operator_calls {
  public:
-  /// `refusal` is a part of the messages with which the operators refuse placements, and of no other
-  /// message.
+  /// `refusal` is a text that occurs in the messages with which the operators refuse placements,
+  /// and in no other message.
   explicit operator_calls(std::string refusal = "; failing axis: ")
       : refusal_(std::move(refusal)) {}
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Layers that the library has written by hand, and the same layers written as formulas.
+// Layers that are written by hand in the library, and the same layers written as formulas.
 
 #include <ashlar/device/function.hpp>
 #include <ashlar/nn/activation.hpp>

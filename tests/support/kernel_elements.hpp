@@ -38,7 +38,8 @@ void check_maps(Machine& m) {
     for (int const skip : {0, 1}) {
       CAPTURE(n);
       auto x = values_of<T>(n, 1), y = values_of<T>(n, 2), positive = x;
-      // bfloat16 has no 0.3, and a kernel must not find the element next to it equal to 0.3.
+      // The number 0.3 is not a bfloat16 value. A kernel must not find that the nearest bfloat16
+      // value equals 0.3.
       A const number = A(0.3);
       if (n > 1) x[1] = static_cast<T>(number);
       if (n > 2) x[2] = y[2];

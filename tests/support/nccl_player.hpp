@@ -251,8 +251,10 @@ class nccl_player {
   std::vector<stream> ranks_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
   std::map<channel, std::vector<post>> sent_, wanted_;
-  std::map<int, int> open_;         // by rank: number of unmatched operations in its current group
-  std::map<int, std::size_t> end_;  // by rank: index of the call that ends its current group
+  // For each rank, the number of unmatched operations in its current group.
+  std::map<int, int> open_;
+  // For each rank, the index of the call that ends its current group.
+  std::map<int, std::size_t> end_;
 };
 
 }  // namespace ashlar_test

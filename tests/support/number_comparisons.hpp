@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The comparisons of tensors with numbers, for tests of hosts and devices, and values of bfloat16
-// that are next to numbers which bfloat16 does not have. A kernel that rounds such a number to
-// bfloat16 before it compares finds equal what is not.
+// Comparisons of tensors with numbers, for tests of hosts and devices. Some of the numbers are not
+// bfloat16 values, and the tensors contain the bfloat16 values next to them. If a kernel rounded
+// such a number to bfloat16 before the comparison, it would find wrongly that the number equals an
+// element.
 
 #include <type_traits>
 
@@ -23,8 +24,8 @@ auto are_equal(X const& x, Y const& y) {
 }
 
 /// Calls visit(text, name, compare) for each comparison of x and a number, in both orders. `text`
-/// is the comparison as it is written, and `name` its name in errors. compare(x, a) accepts tensors
-/// x, and numbers x for the expected values.
+/// is the comparison as it is written, and `name` its name in errors. compare(x, a) accepts a
+/// tensor x, and also a number x, from which tests compute the expected values.
 template <class Visit>
 void for_each_number_comparison(Visit const& visit) {
   visit("x < a", "less", [](auto const& x, double a) { return x < a; });
@@ -42,8 +43,8 @@ void for_each_number_comparison(Visit const& visit) {
 /// Numbers to compare with. bfloat16 has only the last one.
 inline constexpr double compared_numbers[] = {0.3, -1.0 / 3, 100.3, 1e-3, -2.5};
 
-/// Returns a matrix with three columns. Row i has the bfloat16 that is nearest to number i of
-/// compared_numbers, and the bfloat16s before and after it.
+/// Returns a matrix with three columns. Row i has the bfloat16 value that is nearest to number i of
+/// compared_numbers, and the bfloat16 values before and after it.
 inline dense values_next_to_numbers() {
   dense x({static_cast<int>(std::size(compared_numbers)), 3});
   std::size_t at = 0;

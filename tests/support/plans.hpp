@@ -59,7 +59,7 @@ class plan_source {
   ///
   ///   placements      random legal choices, the same for both ends of a residual
   ///   storage         one element in four stores its parameters in random placements, and updates
-  ///                   half of them in others
+  ///                   half of them in other placements
   ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {

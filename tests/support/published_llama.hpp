@@ -3,8 +3,8 @@
 #pragma once
 
 // A tiny Llama and random weights for it, with the names of published files. Its head_dim of 4
-// gives two pairs for rotary positions. In `scaled_llama` the first pair turns at a speed between
-// slow and fast, and the second is slow.
+// gives two pairs for rotary positions. In `scaled_llama`, the frequency of the first pair is
+// between the low and the high frequencies of the scaling, and that of the second pair is low.
 
 #include <support/published_weights.hpp>
 

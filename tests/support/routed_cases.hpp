@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Named cases of routing for mixtures of experts: which experts each token goes to. Also makes
-// routed tensors of integers that every rank can compute, so that results can be compared exactly.
+// Named cases of routing for mixtures of experts. A case says to which experts each token goes.
+// Also makes routed tensors of integers that every rank can compute, so that results can be
+// compared exactly.
 
 #include <random>
 #include <string>

@@ -3,10 +3,10 @@
 #pragma once
 
 // The first layer of a network need not compute dx (the gradient of its input). These tests compare
-// a first layer that omits dx with the same layer in a wrapper that always computes dx. Layers
-// written by users may behave like this wrapper. The gradients of the parameters must be bitwise
-// equal, and each network must record the collectives of its own schedule. Omitting dx must reduce
-// the work and the bytes.
+// a first layer that omits dx with the same layer in a wrapper that always computes dx. Layers that
+// users write may also always compute dx. The gradients of the parameters must be bitwise equal,
+// and each network must record the collectives of its own schedule. Omitting dx must reduce the
+// work and the bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

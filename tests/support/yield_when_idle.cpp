@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 
-// As declared in ucp/api/ucp.h, which may not be installed.
+// This declaration is that of ucp/api/ucp.h. The header may not be installed.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
   using function = unsigned (*)(void*);
   static auto const next = reinterpret_cast<function>(dlsym(RTLD_NEXT, "ucp_worker_progress"));

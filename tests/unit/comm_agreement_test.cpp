@@ -82,7 +82,7 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
       add(ashlar::content_hash(data.data(), data.size()));
       byte = static_cast<unsigned char>(byte ^ (1 << bit));
     }
-  for (std::size_t i = 8; i < data.size(); ++i) {  // swaps single bytes at a distance of 8
+  for (std::size_t i = 8; i < data.size(); ++i) {  // this swaps single bytes at a distance of 8
     auto other = data;
     std::swap(other[i], other[i - 8]);
     if (other != data) add(ashlar::content_hash(other.data(), other.size()));

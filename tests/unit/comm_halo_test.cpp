@@ -23,8 +23,8 @@ using ashlar::box;
 using ashlar::halo_layout;
 using ashlar::topology;
 
-/// Calls f(layout, topology) for layouts of a tensor of three dims with windows, as those of a
-/// convolution, along dim 1.
+/// Calls f(layout, topology) for layouts of a tensor of three dims. Windows, such as those of a
+/// convolution, slide along dim 1.
 template <class F>
 void for_each_layout(F f) {
   struct mesh {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Attention with a cache, called with a few tokens at a time, computes what attention to whole
-// sequences computes. The first call has more queries than a block.
+// Tests attention with a cache. If it is called with a few tokens at a time, it must give the
+// results of attention to whole sequences. The first call has more queries than fit into one block.
 
 #include <algorithm>
 #include <cstdint>

@@ -20,7 +20,7 @@ using ashlar_test::all_combinations;
 
 namespace {
 
-/// Returns an element of op(array). The array is column-major.
+/// Returns an element of a column-major array, or of its transpose if `transposed` is true.
 double element(double const* array, ashlar::cuda::column_major const& shape, bool transposed,
                std::int64_t row, std::int64_t column) {
   std::int64_t const r = transposed ? column : row, c = transposed ? row : column;

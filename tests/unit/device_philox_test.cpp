@@ -23,7 +23,8 @@ constexpr bool equal(device::philox_block const& a, device::philox_block const& 
          a.word[3] == b.word[3];
 }
 
-// Known answers from the file kat_vectors of Random123 1.14, philox 4x32 with 10 rounds.
+// These known answers are from the file kat_vectors of Random123 1.14, for philox 4x32 with 10
+// rounds.
 constexpr std::uint32_t ones = 0xffffffffu;
 static_assert(equal(device::philox4x32({{0, 0, 0, 0}}, 0, 0),
                     {{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}}));

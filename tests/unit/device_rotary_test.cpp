@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The angles of rotary positions of Llama 3 and, scaled, of Llama 3.1, compared with the formulas
-// in wavelengths of the implementation in Hugging Face's transformers.
+// Compares the angles of rotary positions of Llama 3, and the scaled angles of Llama 3.1, with the
+// formulas of Hugging Face's package transformers, which are written in wavelengths.
 
 #include <cmath>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the conversion of every float16 to float and double with the formula of the format,
-// which std::ldexp computes.
+// Compares the conversion of every float16 value to float and double with the definition of the
+// format, computed by std::ldexp.
 
 #include <bit>
 #include <cmath>

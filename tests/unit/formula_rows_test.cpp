@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the training rows of formulas with those of the layers that the library has written by
-// hand, and checks what else follows from a formula: errors, costs, and which values are kept.
+// Compares the training rows of formulas with those of the same layers that are written by hand in
+// the library. Also checks everything else that follows from a formula: errors, costs, and the
+// values that are kept.
 
 #include <algorithm>
 #include <set>
@@ -81,7 +82,8 @@ TEST_CASE("layers by hand have the rows of their formulas") {
 }
 
 TEST_CASE("operators that move dims say where they split") {
-  // Heads are split with the weights that make them: x is whole and y a partial sum.
+  // The heads are split, and so are the weights from which the heads are computed. Then x is whole
+  // and y is a partial sum.
   auto const heads = nn::formula(
       "heads",
       [](auto x, auto in, auto out) {
@@ -113,7 +115,8 @@ TEST_CASE("a map without parameters that is linear has the rows of the identity"
 }
 
 TEST_CASE("a weight that is used twice has the rows of one use") {
-  // All uses of a weight read it in one placement, and its gradients add up in one.
+  // All uses of a weight read it at the same placement, and all addends of its gradient have the
+  // same placement.
   auto const reused = nn::formula(
       "f", [](auto x, auto w) { return matmul(x, w * w) + matmul(x, w); }, nn::weight("w", {4, 6}));
   CHECK(rows_of(reused.spec({5, 4}).rows) == rows_of(nn::linear(4, 6, false).spec({5, 4}).rows));
@@ -154,7 +157,8 @@ TEST_CASE("swiglu may split its rows, its features and its hidden features") {
 }
 
 TEST_CASE("no row splits a tensor while every rank repeats products that cost much") {
-  // Splitting only the columns of the last product is local, but leaves the first one whole.
+  // If only the columns of the last product are split, no communication is needed, but every rank
+  // computes the whole first product.
   auto const mlp = nn::formula(
       "mlp", [](auto x, auto a, auto b) { return matmul(gelu(matmul(x, a)), b); },
       nn::weight("a", {4, 6}), nn::weight("b", {6, 4}));
@@ -164,8 +168,8 @@ TEST_CASE("no row splits a tensor while every rank repeats products that cost mu
     splits += row.x.is_split() || row.use[0].is_split() || row.use[1].is_split();
   }
   CHECK(splits == 2);  // the rows, and the hidden features
-  // The product of two weights is whole on every rank if rows are split. It costs little beside the
-  // product of x if there are many rows.
+  // If rows are split, every rank computes the whole product of the two weights. If there are many
+  // rows, this costs little compared with the product of x.
   auto const low_rank = nn::formula(
       "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
       nn::weight("w", {64, 64}), nn::weight("a", {64, 2}), nn::weight("b", {2, 64}));
@@ -237,7 +241,7 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
   CHECK(gelu.spec({6, 4}).backward_values == nn::gelu().spec({6, 4}).backward_values);
   // swiglu keeps x and both products of 5x6, and computes the gated product again. The gradients of
-  // its weights read other weights, so they are not computed alone.
+  // its weights read other weights, so they are not computed separately from dx.
   auto const swiglu = nn::swiglu(4, 6).spec({5, 4});
   CHECK(swiglu.saved_values == 5 * 4 + 2 * 5 * 6);
   CHECK(swiglu.backward == ashlar::search::backward_form::whole);
@@ -254,7 +258,8 @@ TEST_CASE("costs and kept values follow from the operators") {
 }
 
 TEST_CASE("what is not split like x counts with what it is split with") {
-  // If the features of x are split, its product is partial and whole on every rank.
+  // If the features of x are split, the product of x is partial, and every rank holds an addend of
+  // its full size.
   auto const gated = nn::formula(
                          "f", [](auto x, auto w, auto g) { return matmul(x, w) * g; },
                          nn::weight("w", {4, 7}), nn::weight("g", {7}, zero))
@@ -262,8 +267,8 @@ TEST_CASE("what is not split like x counts with what it is split with") {
   CHECK(gated.saved_values == 5 * 4);
   REQUIRE(gated.saved_beside.size() == 1);
   CHECK(gated.saved_beside[0] == ashlar::search::saved_values_beside{5 * 7, 1});
-  // A sum of weights is whole where rows are split, and is computed again in the backward pass,
-  // from the product of two weights, which is kept and whole, too.
+  // If rows are split, every rank has the whole sum of weights. The backward pass computes this sum
+  // again from the product of two weights, which is kept. Every rank has the whole product, too.
   auto const low_rank =
       nn::formula(
           "f", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },

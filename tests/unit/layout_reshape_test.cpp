@@ -114,8 +114,8 @@ tally compare(ashlar::topology const& t, int elements, int rank,
     for (auto const& from : shapes)
       for (auto const& before : known.of(from)) {
         auto const q = reshape_placement(from, to, t, before.p);
-        // A plain `if`, because millions of doctest assertions would take longer than the tested
-        // code.
+        // This is a plain `if` and not an assertion, because millions of doctest assertions would
+        // take longer than the tested code.
         bool const right = q ? ashlar::check(*q, to.rank(), t.axes()) == nullptr &&
                                    known.of(to, *q) == before.number &&
                                    (!(from == to) || *q == before.p)

@@ -32,8 +32,8 @@ static_assert(count_images(nn::vgg13(), images) == 133'047'848);
 static_assert(count_images(nn::vgg16(), images) == 138'357'544);
 static_assert(count_images(nn::alexnet(), images) == 61'100'840);
 
-// A small VGG. Its convolution channels are 3-2-2, 2-4-4, 4-8-8, 8-16-16 and 16-16-16, its dense
-// features 16-10-10-5.
+// The net is a small VGG. The channels of its convolutions are 3-2-2, 2-4-4, 4-8-8, 8-16-16 and
+// 16-16-16, and its dense layers have 16-10-10-5 features.
 static_assert(count_images(nn::vgg13({.image = 32, .width = 2, .hidden = 10, .classes = 5}),
                            nn::image_batch{1, 3, 32, 32}) ==
               (3 * 2 + 2 * 2 + 2 * 4 + 4 * 4 + 4 * 8 + 8 * 8 + 8 * 16 + 3 * 16 * 16) * 9 +

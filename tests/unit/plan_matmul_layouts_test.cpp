@@ -36,7 +36,8 @@ double best_grid(extents const& e, int p) {
   return best;
 }
 
-/// Returns how many elements the rank that receives most gets while the plan runs.
+/// Returns the number of elements that a rank receives while the plan runs, for the rank that
+/// receives most.
 std::int64_t most_received(ashlar::matmul_plan const& plan, ashlar::topology const& t) {
   std::int64_t most = 0;
   for (int r = 0; r < t.ranks(); ++r)

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs in which rows of experts move in the background. With two micro-batches that take
-// turns, the timeline is that of HiDup's closed form. A program whose lines of such a move are in a
-// wrong order is refused. No plan is faster than the bound of the search for the least overlapped
-// time.
+// Tests programs in which rows of experts move in the background. If two micro-batches take turns,
+// the timeline must equal HiDup's closed form. The check must refuse a program in which the actions
+// of such a move are in a wrong order. No plan may be faster than the bound of the search for the
+// least overlapped time.
 
 #include <algorithm>
 #include <random>
@@ -40,7 +40,7 @@ search::problem two_mixtures(int micro_batches, int turns) {
   return net;
 }
 
-/// Machines on which moves take from a small part of the work to a multiple of it.
+/// Machines on which moves take between a small fraction and a multiple of the seconds of the work.
 ashlar::machine machine_with(double seconds_of_a_byte) {
   ashlar::machine m;
   m.intra = {1e-7, seconds_of_a_byte};
@@ -91,8 +91,8 @@ TEST_CASE("with rows in the background, two micro-batches take the seconds of Hi
       auto const& next = early.actions[end];
       behind += next.kind != action_kind::end_move || next.move != a.move;
     }
-    // Four moves of rows a mixture and micro-batch, each of which begins as soon as its source is
-    // made.
+    // Each mixture has four moves of rows in each micro-batch. Each of them begins as soon as its
+    // source is made.
     CHECK(rows == 16);
     CHECK(behind >= 8);
     double const seconds = search::duplex_seconds(stages_of(serial));

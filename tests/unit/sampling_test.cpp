@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How the next token is chosen from logits: the most probable one, or one that is drawn with the
-// probability that the temperature and top_k say.
+// Tests how the next token is chosen from logits. It is either the most probable token, or it is
+// drawn with the probabilities that follow from the temperature and from top_k.
 
 #include <array>
 #include <cmath>

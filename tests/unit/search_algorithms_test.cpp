@@ -155,7 +155,8 @@ TEST_CASE("equal seeds and evaluations give equal results; progress never decrea
     for (auto const& a : search::algorithms()) {
       CAPTURE(a.name);
       CAPTURE(memory);
-      // Reports of a new best plan are the same in both runs. Those in between come by the clock.
+      // The reports of new best plans are the same in both runs. The other reports depend on the
+      // clock.
       std::vector<search::progress> first, second;
       search::progress last;
       auto const keep_in = [&](std::vector<search::progress>& list) {

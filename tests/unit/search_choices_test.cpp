@@ -39,7 +39,7 @@ bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec)
 
 TEST_CASE("gelu on one axis: its rows, one choice each") {
   auto const choices = layer_choices(gelu_spec({6, 4}), parse_topology("a=2"));
-  CHECK(choices.size() == 4);  // S(0), S(1), and B with the gradient B or P
+  CHECK(choices.size() == 4);  // the choices are S(0), S(1), and B with the gradient B or P
 }
 
 TEST_CASE("no choice cuts a block that a rank must have whole") {

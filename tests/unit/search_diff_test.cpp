@@ -84,8 +84,8 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   CHECK(d.elements[3].from == std::vector<std::string>{"weight stored [B,B]"});
   CHECK(d.elements[3].to == std::vector<std::string>{"weight stored [S(0),S(0)]"});
   // The weight has 16 x 64 floats. Plan b stores only a quarter of its value and of its two
-  // optimizer states on each rank. So it saves 3 x 256 floats for each of these three tensors. The
-  // gradient's accumulator is the same in both plans.
+  // optimizer states on each rank. So it saves 768 of 1024 floats for each of these three tensors.
+  // The gradient's accumulator is the same in both plans.
   CHECK(d.elements[3].cost.memory.kept == -3 * 3 * 256 * 4);
   auto const text = printed(d);
   CHECK(text.find("linear (element 3)") != std::string::npos);

@@ -149,7 +149,7 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   blocks[3].back = 7;  // an inner copy differs, so this copy is not folded
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
   // The list has two residuals. Each residual consists of its begin, one layer and its end. A
-  // repeated stretch must not begin inside a residual and end outside it.
+  // repeated sequence of elements must not begin inside a residual and end outside it.
   std::vector<foldable> const residuals{{1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0},
                                         {1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0}};
   CHECK(as_text(residuals) == "0:3x2 ");

@@ -152,7 +152,8 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};
   auto const along_gpu = rows_split(spec, ashlar::parse_placement("S(0),S(2)"));
   auto const inside = search::halo_of(spec, along_gpu, t);
-  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});  // 2 rows of 2 images with 6 channels
+  // The halo has 2 rows of 2 images with 6 channels.
+  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});
   CHECK(inside.backward == inside.forward);
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));

@@ -4,7 +4,7 @@
 // Tests pipeline plans of chains with skips, which may be cut:
 // - The search finds the fastest of all cuts, warm-up depths and splits of backward passes. Its
 //   times include the transfers of skips and of tied parameters.
-// - Both ends of a skip have the same placements, even if memory is short.
+// - Both ends of a skip have the same placements, even under a tight memory limit.
 // - The predicted memory of a part covers the values that its program keeps for skips.
 // - Cuts inside skips can be written as text and read back.
 

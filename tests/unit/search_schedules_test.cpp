@@ -28,7 +28,7 @@ namespace {
 namespace pipelines = ashlar::pipelines;
 
 /// Returns the seconds of the fastest pipeline over all cuts and schedules, or 0 if no pipeline
-/// fits. A stage has at most `in_flight` micro-batches in flight (0: any number).
+/// fits. A stage has at most `in_flight` micro-batches in flight. 0 means any number.
 double fastest_schedule(search::problem const& net, int parts, ashlar::topology const& t,
                         ashlar::machine const& m, std::vector<std::string> const& schedules,
                         int in_flight) {
@@ -183,9 +183,9 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
         CHECK(search::pipeline_memory(s, {}, {}).of_part(p, more) >= 10 * s.chunks + 7 * most);
       }
     }
-  // The peak is in I, the gradient of the input, of the only micro-batch in flight. One micro-batch
-  // needs 17 bytes, of which 10 last for the whole step, and 2 more bytes begin to wait for W. F
-  // needs only 17.
+  // The peak occurs in I, which computes the gradient of the input of the only micro-batch in
+  // flight. One micro-batch needs 17 bytes, of which 10 last for the whole step. In I, 2 more bytes
+  // begin to wait for W. The forward pass F needs only the 17 bytes.
   auto const split = pipelines::zb_h1(1, 2);
   CHECK(search::pipeline_memory(split, {}, {}).of_part(0, {{17, 10, 7, 9, 2}}) == 19);
 }

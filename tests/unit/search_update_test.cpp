@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search that may update parameters apart from their storage (problem::updates_apart).
-// Its plans equal the best of all combinations of choices, with and without a memory limit, in
-// float and in mixed precision.
+// Its plans must be as fast as the best of all combinations of choices, with and without a memory
+// limit, in float and in mixed precision.
 
 #include <limits>
 
@@ -68,7 +68,7 @@ TEST_CASE("the search finds the best of all plans, at every memory limit") {
         auto net = two_layers(batch, 24, 18);
         if (mixed) net.element_size = 2;
         auto m = ashlar::machines::workstation;
-        if (batch > 3) m.intra = {1e-9, 1e-7};  // bytes count, messages hardly do
+        if (batch > 3) m.intra = {1e-9, 1e-7};  // bytes take long, and messages hardly any time
         std::vector<std::int64_t> memories;
         auto const all = std::numeric_limits<std::int64_t>::max();
         double const best = least_seconds(net, t, m, all, true, &memories);
@@ -97,8 +97,8 @@ TEST_CASE("in mixed precision, dividing the update moves fewer bytes than an all
   net.element_size = 2;
   ashlar::machine m = ashlar::machines::workstation;
   m.memory = 0;
-  m.flops = 1e8;                      // so all ranks take part, each with some of the rows
-  m.intra = m.inter = {1e-12, 1e-6};  // bytes count, messages hardly do
+  m.flops = 1e8;                      // work is slow, so plans split the rows over all ranks
+  m.intra = m.inter = {1e-12, 1e-6};  // bytes take long, and messages hardly any time
   auto const t = parse_topology("gpu=4");
   auto const with = search::optimal(net, t, m);
   auto without = net;

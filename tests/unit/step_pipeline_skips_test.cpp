@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests replays and common orders of pipeline schedules in which the values of skips cross stages:
-// - Skips whose transfers take no time change nothing. Each pass waits for the transfers that it
-//   reads.
+// Tests pipeline schedules in which skips carry values from one stage to a later one: the times of
+// their replays, and the common order of the passes and transfers of all parts.
+// - Skips whose transfers take no time do not change the times of a replay. Each pass waits for the
+//   transfers whose values it reads.
 // - The times of the transfers are those of links that carry one transfer at a time.
 // - If parts take their passes and transfers from the common order one at a time, and every
 //   transfer waits for both of its ends, all parts finish.

@@ -155,7 +155,8 @@ TEST_CASE("programs with turns are right, and their seconds and bytes are those 
     auto const parts = breakdown(c.net, c.plan, c.machine);
     auto const received = received_at_most(c.turns), without = received_at_most(c.serial);
     CHECK(close(received.bytes(), parts.total.received));
-    // The moves are the same, except that a group of micro-batches shares each gather.
+    // The program with turns has the same moves as the serial program, except that a group of
+    // micro-batches shares each gather.
     auto const groups = (c.net.micro_batches - 1) / c.net.interleaved + 1;
     auto const gathers = [](search::program const& p) {
       return std::count_if(p.moves.begin(), p.moves.end(),

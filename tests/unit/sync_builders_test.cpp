@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what the builders of synchronization strategies make of a plan: placements, memory, bytes,
-// prices, errors. That the plans train rightly is tested by tests/mpi/sync_strategies_test.cpp.
+// Tests the plans that the builders of synchronization strategies make: their placements, memory,
+// bytes and prices, and the errors of the builders. tests/mpi/sync_strategies_test.cpp tests
+// training under these plans.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -89,8 +90,8 @@ TEST_CASE("owners are dealt out evenly, and in turn if sizes are equal") {
   std::string dealt;
   for (auto const& c : plan.choices)
     for (auto const& p : c.parameters) dealt += std::to_string(p.update[0].owner);
-  // Character k is the rank that owns parameter k in the order of the net, in which weights of 36
-  // elements and biases of 6 alternate.
+  // Character k is the rank that owns parameter k. Parameters are in the order of the net, in which
+  // weights of 36 elements and biases of 6 elements alternate.
   CHECK(dealt == "01122102");
   auto const balance = sync::balance_of(net, plan);
   CHECK(balance.most == 72);  // two weights; a dealing with less on the busiest rank has none

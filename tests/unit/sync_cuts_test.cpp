@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests two searches against all possibilities, on random instances with equal and zero sizes: the
-// division of renewed parameters into buckets (step/renewal_cuts.hpp), and the dealing of
-// parameters to owners (sync/deal_owners.hpp).
+// Compares the results of two searches with the best of all possibilities, on random instances in
+// which some sizes are equal or zero. One search divides renewed parameters into buckets
+// (step/renewal_cuts.hpp), the other assigns parameters to owners (sync/deal_owners.hpp).
 
 #include <random>
 
@@ -18,8 +18,8 @@ namespace {
 namespace search = ashlar::search;
 namespace sync = ashlar::sync;
 
-/// Returns when the forward pass ends if a bucket ends after each parameter i for which bit i of
-/// `cuts` is set. Simulates the link and the pass, bucket by bucket.
+/// Returns the time at which the forward pass ends if a bucket ends after each parameter i for
+/// which bit i of `cuts` is set. Simulates the link and the pass, bucket by bucket.
 double played(std::vector<search::renewed_parameter> const& list, double latency, unsigned cuts) {
   double link = 0, computed = 0;
   std::size_t first = 0;
@@ -43,7 +43,7 @@ class draws {
   std::mt19937 generator_{3};
 };
 
-/// Tries all dealings, and returns the least sum that the busiest owner can have.
+/// Tries all assignments of items to owners. Returns the least sum that the busiest owner can have.
 std::int64_t best_dealing(std::vector<std::int64_t> const& numbers, std::vector<std::int64_t>& load,
                           std::size_t next = 0) {
   if (next == numbers.size()) return *std::max_element(load.begin(), load.end());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the reports of sync::explain and diff, and parameters that sync::pinned names.
+// Tests the reports of sync::explain and diff, and the parameters that are named in sync::pinned.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the strategies that sync::optimal chooses with all assignments of strategies, on random
-// problems, meshes, machines and memory limits. Seconds and memory of an assignment are those of
-// the whole plan, computed without any code of sync::optimal; with overlap they are those of the
-// timeline.
+// problems, meshes, machines and memory limits. The seconds and the memory of an assignment are
+// those of the whole plan, and are computed without any code of sync::optimal. With overlap, the
+// seconds are those of the timeline.
 
 #include <limits>
 

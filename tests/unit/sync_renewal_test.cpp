@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs whose renewals run under the next forward pass (step/renewal_first.hpp): they are
-// right, move the same bytes, stay within a memory limit, and are faster where links are slow.
-// Programs that renew too late are refused. That losses and values have the same bits is tested by
-// tests/mpi/sync_strategies_test.cpp.
+// Tests programs whose renewals run at the same time as the next forward pass
+// (step/renewal_first.hpp). These programs must pass the check, move the same bytes, stay within a
+// memory limit, and be faster if links are slow. Programs that renew too late must be refused.
+// tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
 
 #include <doctest/doctest.h>
 
@@ -44,8 +44,8 @@ struct renewed_net {
 
 constexpr int all = std::numeric_limits<int>::max();
 
-/// Moves the first action for which is_it(action) is true behind the last action for which
-/// after(action) is.
+/// Moves the first action for which is_it(action) is true to the place behind the last action for
+/// which after(action) is true.
 template <class Is, class After>
 search::program with_later(search::program p, Is is_it, After after) {
   auto const from = std::find_if(p.actions.begin(), p.actions.end(), is_it);

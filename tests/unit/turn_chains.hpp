@@ -66,7 +66,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
   return chain;
 }
 
-/// Returns the chain in which each element has only one choice.
+/// Returns the chain in which each element i has only its choice choices[i].
 inline search::turn_chain with_choices(search::turn_chain const& chain,
                                        std::vector<int> const& choices) {
   search::turn_chain one = chain;

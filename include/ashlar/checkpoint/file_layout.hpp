@@ -25,13 +25,13 @@ namespace ashlar::checkpoint {
 struct written_piece {
   std::size_t array = 0;  ///< the number of the array in the checkpoint
   box where;
-  std::int64_t position = 0, bytes = 0;  ///< of the piece in the file
+  std::int64_t position = 0, bytes = 0;  ///< where the piece is in the file, and its size
 };
 
 struct file_layout {
   std::string header;  ///< the first bytes of the file
   std::vector<written_piece> pieces;
-  std::int64_t bytes = 0;  ///< of the whole file
+  std::int64_t bytes = 0;  ///< the size of the whole file
 };
 
 /// Returns the name of a piece of a tensor in a safetensors file.

@@ -7,9 +7,9 @@
 // tensors:
 //
 //   in a file            in a tensor
-//   F32 F64 BF16         the same, or another of the three if load_options.converts is set
+//   F32 F64 BF16         the same type, or another of the three if load_options.converts is set
 //   F16                  float, double or bfloat16 if load_options.converts is set
-//   I32 I64              the same
+//   I32 I64              the same type
 //
 // Other types are refused. F16 is never written.
 
@@ -42,7 +42,8 @@ struct file_type {
   friend bool operator==(file_type const&, file_type const&) = default;
 };
 
-/// Returns the type with this name in safetensors files, or nothing if it is not read.
+/// Returns the type with this name in safetensors files, or nothing if the library does not read
+/// this type.
 inline std::optional<file_type> file_type_named(std::string const& name) {
   for (auto const type : {element_type::f32, element_type::f64, element_type::i32,
                           element_type::i64, element_type::bf16})

@@ -4,7 +4,8 @@
 #pragma once
 
 // Compares a net with published weights of a Llama before they are loaded. The extents of the
-// tensors do not show whether the net computes as the one that was trained:
+// tensors do not show whether the net computes the same as the net that was trained. So this file
+// makes these comparisons:
 //
 //   compared                                              with
 //   numbers of layers, heads and key heads, extents,      the config.json beside the files, if there
@@ -28,13 +29,14 @@
 
 namespace ashlar::checkpoint {
 
-/// Whether nn::llama, whose head is a parameter of its own, may start with a copy of the
-/// embedding's table. The two differ after training; nn::tied_llama shares the table instead.
+/// Says whether nn::llama, whose head is a separate parameter, may start with a copy of the
+/// embedding's table as its head. Training changes the two independently; nn::tied_llama shares one
+/// table instead.
 enum class tied_head : signed char { refused, copied };
 
 namespace detail {
 
-/// The differences between a net and a config.json, each named once.
+/// The differences between a net and a config.json. Each difference is named once.
 class config_differences {
  public:
   void compare(std::string const& name, std::optional<double> stated, double here) {

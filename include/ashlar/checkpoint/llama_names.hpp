@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Says which published tensors of Llama have the parameters of nn::llama and nn::tied_llama (the
+// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama (the
 // names are those of its safetensors files on Hugging Face):
 //
 //   parameter of nn::llama   published tensor
@@ -24,11 +24,12 @@
 // has the queries of a key head, then its key and its value in one matrix; the published order of
 // the heads is the same in q_proj, k_proj and v_proj.
 //
-// Rotary positions turn the pairs (i, i + head_dim / 2) in these files and in nn::attention, so the
-// rows of q_proj and k_proj keep their order. The files that Meta publishes turn the pairs
-// (2 i, 2 i + 1) and have other names.
+// In these files and in nn::attention, rotary positions rotate the pairs (i, i + head_dim / 2), so
+// the rows of q_proj and k_proj keep their order. The files that Meta publishes are for pairs (2 i,
+// 2 i + 1), and have other names.
 //
-// nn::tied_llama has no 3.weight: 0.table serves both ends of the net, as in the small Llamas 3.2.
+// nn::tied_llama has no 3.weight: 0.table is the parameter of both the embedding and the head, as
+// in the small models of Llama 3.2.
 
 #include <filesystem>
 #include <string>
@@ -40,13 +41,14 @@
 
 namespace ashlar::checkpoint {
 
-/// Maps the parameters of a Llama to their views in the files, as load_parameters takes it.
+/// Maps the parameters of a Llama to their views in the files. load_parameters takes an object of
+/// this class.
 class llama_views {
  public:
-  /// Each name in the files, except that of lm_head.weight, begins with `prefix`. lm_head.weight is
-  /// beside the last part of the prefix: with the prefix "language_model.model." it is
-  /// language_model.lm_head.weight. `head` says whether nn::llama may copy the embedding's table if
-  /// the files have no head.
+  /// Each name in the files, except that of lm_head.weight, begins with `prefix`. The name of
+  /// lm_head.weight has the prefix without its last part: if the prefix is "language_model.model.",
+  /// the name is language_model.lm_head.weight. `head` says whether nn::llama may copy the
+  /// embedding's table if the files have no head.
   explicit llama_views(std::string prefix = "model.", tied_head head = tied_head::refused)
       : prefix_(std::move(prefix)), head_(head) {}
 
@@ -56,7 +58,8 @@ class llama_views {
     check_llama(net, files, table_name(), head_name(), head_);
   }
 
-  /// Returns the views of an array. Throws ashlar::error if it is no parameter of a Llama.
+  /// Returns the views of an array. Throws ashlar::error if the array is not a parameter of a
+  /// Llama.
   std::vector<source_view> operator()(stored_array const& a) const {
     auto const refuse = [&] {
       throw error("checkpoint::llama_views", "\"" + a.name + "\" is no parameter of nn::llama.");
@@ -88,7 +91,8 @@ class llama_views {
       if (part == "1.1." + name) return transposed(block + "mlp." + name + "_proj");
     if (a.extents.rank() != 3) refuse();
 
-    if (part == "0.1.2.weight") {  // [key heads, features of their query heads, features]
+    // The extents are [key heads, features of their query heads, features].
+    if (part == "0.1.2.weight") {
       std::int64_t const width = a.extents[0] * a.extents[1];
       source_view v = whole_view(prefix_ + block + "self_attn.o_proj.weight", a.extents);
       v.strides[0] = a.extents[1];

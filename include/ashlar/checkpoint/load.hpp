@@ -38,7 +38,7 @@ namespace detail {
 /// memory. `from` is the element type in the file, `to` that of the shard.
 inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece, file_type from,
                        box const& shard, element_type to, void* values) {
-  constexpr std::int64_t most_bytes = 16 << 20;  // of a buffer
+  constexpr std::int64_t most_bytes = 16 << 20;  // the size of a buffer
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
   // Reads whole rows of the piece, since they are contiguous in the file. A row has one index of
@@ -81,8 +81,8 @@ inline void verify_file(std::filesystem::path const& folder, io::checkpoint_inde
                 index_path(folder, index.step).string() + " to load the checkpoint before it");
 }
 
-/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if
-/// there is none, or if its type does not fit.
+/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if the
+/// index has no such tensor, or if the type of the tensor does not fit.
 inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored_array const& a,
                                                  io::checkpoint_index const& index,
                                                  load_options const& options) {
@@ -94,8 +94,8 @@ inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored
   return found->second;
 }
 
-/// Returns the tensor of the index for an array. Throws ashlar::error if there is none, or if it
-/// does not fit the array.
+/// Returns the tensor of the index for an array. Throws ashlar::error if the index has no such
+/// tensor, or if the tensor does not fit the array.
 inline io::checkpoint_tensor const&
 tensor_for(stored_array const& a, io::checkpoint_index const& index, load_options const& options) {
   auto const found = index.tensors.find(a.name);

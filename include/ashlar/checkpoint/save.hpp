@@ -28,7 +28,7 @@
 namespace ashlar::checkpoint {
 
 struct save_options {
-  int keep = 0;                                   ///< how many checkpoints stay; 0: all
+  int keep = 0;                                   ///< how many checkpoints stay; 0 means all
   std::map<std::string, std::string> metadata{};  ///< texts that load returns in the index
 };
 

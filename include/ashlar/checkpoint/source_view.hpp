@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Says where the files of another program have the values of an array. Other programs have other
-// names for their tensors, transpose them, or join several in one. A view maps a part of an array
-// to a tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j'
+// Says where the files of another program have the values of an array. Another program may give its
+// tensors other names, transpose them, or join several of them in one. A view maps a part of an
+// array to a tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j'
 // strides[1] of the row-major tensor, where i' and j' count from the first index of the part.
 
 #include <algorithm>
@@ -28,13 +28,15 @@ struct source_view {
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
-  /// The tensor to read if the files have no `tensor`, and no other one with the extents `expected`
-  /// that no view reads, which could be it under another name. "": none.
+  /// The tensor to read instead if the files do not have `tensor`. It is read only if every tensor
+  /// with the extents `expected` in the files is read by some view, because any other one could be
+  /// `tensor` under another name. An empty text means that there is no such tensor.
   std::string otherwise;
   std::string advice;  ///< a sentence for the error if the files do not have the tensor, or ""
 };
 
-/// Returns the view of a whole array with these extents as a tensor with the same extents.
+/// Returns the view by which a whole array with these extents is read from a tensor with the same
+/// extents.
 inline source_view whole_view(std::string tensor, shape const& extents) {
   source_view v;
   v.tensor = std::move(tensor);
@@ -60,9 +62,9 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 
 namespace detail {
 
-/// Replaces the tensor of a view that the files do not have by `otherwise`, where this is allowed.
-/// views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the tensor of
-/// a view. The error names the tensors that could be it.
+/// If the files do not have the tensor of a view, replaces it by the view's `otherwise` if this is
+/// allowed. views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the
+/// tensor of a view. The error names the tensors that could be it.
 inline void choose_tensors(std::vector<stored_array> const& arrays,
                            std::vector<std::vector<source_view>>& views,
                            io::checkpoint_index const& index) {

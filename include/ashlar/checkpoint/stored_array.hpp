@@ -28,7 +28,7 @@ struct stored_array {
   std::string name;  ///< unique in the checkpoint, and the same on every mesh
   element_type type = element_type::f32;
   shape extents;
-  ashlar::placement placement;  ///< without P
+  ashlar::placement placement;  ///< a placement without P
   mesh_part part;               ///< the ranks on which the array lies
   void* shard = nullptr;        ///< this rank's shard, in the memory of the mesh's processor
 };

@@ -79,11 +79,11 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
   save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), with_seed(options, t));
 }
 
-/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns
-/// nothing if there is none; then the training is as it was. Every rank calls it. Throws
-/// ashlar::error on every rank if the checkpoint is of another net, optimizer or seed; then, too,
-/// the training is as it was. Also throws if a file is damaged or cannot be read; then the
-/// parameters may have been changed.
+/// Continues from the newest complete checkpoint in a folder, and returns the index of this
+/// checkpoint. If there is no complete checkpoint, returns nothing and leaves the training as it
+/// was. Every rank calls it. Throws ashlar::error on every rank if the checkpoint is of another
+/// net, optimizer or seed; then, too, the training is as it was. Also throws if a file is damaged
+/// or cannot be read; then the parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,

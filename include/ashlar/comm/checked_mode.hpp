@@ -5,8 +5,8 @@
 
 // The checked mode of a mesh: before each transfer, the members of its group compare what they are
 // about to do. If they differ, every member throws an error that shows what each of them is about
-// to do. Without the checked mode, such ranks would exchange wrong values or wait for each other
-// for ever.
+// to do. Without the checked mode, such ranks would exchange wrong values, or would wait for each
+// other forever.
 //
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
 //   mesh.set_checked(true)   one mesh

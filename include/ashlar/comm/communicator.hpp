@@ -35,8 +35,8 @@ struct transfer_request {
   void const* source = nullptr;
   void* target = nullptr;
   std::uint64_t ticket = 0;
-  /// The name of what is moved, such as "1.3.0.weight", for messages to the user
-  /// (operation_label.hpp). Null: no name.
+  /// The name of the tensor that is moved, such as "1.3.0.weight", for messages to the user
+  /// (operation_label.hpp). Null means that it has no name.
   char const* label = nullptr;
 };
 

@@ -21,7 +21,7 @@
 
 namespace ashlar {
 
-/// What one rank does in an exchange of halos, forward and backward.
+/// The transfers of one rank in an exchange of halos, forward and backward.
 struct halo_transfers {
   box own, read;
   transfer exchange, addends;
@@ -46,8 +46,8 @@ inline transfer halo_transfer(halo_layout const& halo, topology const& t, coordi
 
 }  // namespace detail
 
-/// Returns what the rank at coordinates `here` does in an exchange of halos. Expects a layout that
-/// has a halo. Takes time quadratic in the number of ranks that split the dim. Communicates
+/// Returns the transfer of the rank at coordinates `here` in an exchange of halos. Expects a layout
+/// that has a halo. Takes time quadratic in the number of ranks that split the dim. Communicates
 /// nothing.
 inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
                                    coordinates const& here) {

@@ -34,7 +34,7 @@ struct mesh_core {
   double seconds = 0;      ///< time spent in transfers
   bool is_timed = false;   ///< whether a transfer_timer is running
   bool forbidden = false;  ///< whether every transfer throws
-  /// Whether ranks compare transfers before they begin (checked_mode.hpp).
+  /// Says whether ranks compare transfers before they begin (checked_mode.hpp).
   bool is_checked = false;
   char const* label = nullptr;  ///< names what later transfers move (operation_label.hpp)
   std::shared_ptr<watch::watchdog> watching;  ///< null if this mesh is not watched

@@ -108,7 +108,8 @@ class plan_cache {
   }
 
  private:
-  /// The key of a plan: all values on which it depends, except the mesh and the machine.
+  /// The key of a plan. It contains all values on which the plan depends, except the mesh and the
+  /// machine.
   struct key {
     inplace_vector<std::uint64_t, 24> words;
 

@@ -66,7 +66,7 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
   if (pairwise) x.partner = t.index_in_group(permute_partner(s, here), s.axes);
   std::vector<coordinates> member;
   for (int j = 0; j < x.members; ++j) member.push_back(t.member(here, s.axes, j));
-  /// What member `from` sends to member `to`.
+  /// Returns what member `from` sends to member `to`.
   auto const part = [&](int from, int to) {
     auto const &giver = member[static_cast<std::size_t>(from)],
                &taker = member[static_cast<std::size_t>(to)];
@@ -90,7 +90,8 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
     if (to == me || gathers) return taken[static_cast<std::size_t>(from)];
     return elements(part(from, to));
   };
-  /// Where the part that member `from` sends to member `to` begins in the array of member `from`.
+  /// Returns where the part that member `from` sends to member `to` begins in the array of member
+  /// `from`.
   auto const source_offset = [&](int from, int to) {
     std::int64_t before = 0;
     for (int i = 0; i < to && !gathers; ++i) before += size(from, i);

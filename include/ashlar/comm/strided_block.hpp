@@ -26,7 +26,7 @@ struct strided_block {
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
   std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
-  /// Whether the elements of the block are contiguous in the source, and in the target.
+  /// Says whether the elements of the block are contiguous in the source, and in the target.
   bool source_is_run = true, target_is_run = true;
 
   strided_block() = default;

@@ -38,8 +38,8 @@ struct without_tag<tagged<Processor, Tag>> {
 
 }  // namespace detail
 
-/// Whether two types in meshes and tensors stand for the same kind of processor, whatever their
-/// tags.
+/// Says whether two types in meshes and tensors stand for the same kind of processor, whatever
+/// their tags.
 template <class A, class B>
 concept same_processor =
     std::is_same_v<typename detail::without_tag<A>::type, typename detail::without_tag<B>::type>;

@@ -66,9 +66,9 @@ struct normal_pair {
                                                                        std::uint32_t angle_word) {
   double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
   double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
-  // The angle is (angle_word / 2^32) turns. Split the angle into the nearest multiple of a quarter
-  // turn and a remainder in [-1/8, 1/8) turns. The multiple and the remainder are exact, because
-  // they are computed in integers.
+  // The angle is angle_word / 2^32 of a full rotation. Split the angle into the nearest multiple of
+  // a quarter of a rotation and a remainder in [-1/8, 1/8) of a rotation. The multiple and the
+  // remainder are exact, because they are computed in integers.
   std::uint32_t const quarter = (angle_word + 0x20000000u) >> 30;
   auto const remainder = static_cast<std::int32_t>(angle_word - (quarter << 30));
   double const a = static_cast<double>(remainder) * (0x1p-32 * 6.28318530717958647693);

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// The angles by which rotary positions turn the pairs of a vector of d elements (host/rotary.hpp):
+// The angles by which rotary positions rotate the pairs of a vector of d elements
+// (host/rotary.hpp):
 //
 //   angle(position, i) = position · f(i)        f(i) = base^(-2 i / d), or a scaled f(i)
 //
 // Llama 3.1 and later scale the frequencies f(i), so that a net that was trained on short sequences
-// can read longer ones. Pairs that turn slowly are turned `factor` times as slowly. The wavelength
-// 2 π / f(i) is the number of tokens in a whole turn:
+// can read longer ones. Pairs of low frequency are rotated `factor` times as slowly. The wavelength
+// 2 π / f(i) is the number of tokens in a full rotation:
 //
 //   wavelength                                  scaled frequency
 //   more than original / low                    f / factor
@@ -26,15 +27,19 @@
 
 namespace ashlar::device {
 
-/// How the frequencies of rotary positions are scaled. The default leaves them as they are.
+/// Says how the frequencies of rotary positions are scaled. The default does not change them.
 struct rotary_scaling {
-  double factor = 1;       ///< how many times slower slow pairs turn; 1: no scaling
-  double low = 1;          ///< slow pairs turn less than `low` times in an original sequence
-  double high = 4;         ///< fast pairs, which are not scaled, turn more than `high` times
+  /// Pairs of low frequency rotate this many times as slowly; 1 means no scaling.
+  double factor = 1;
+  /// Pairs of low frequency rotate less than `low` times in a sequence of the original length.
+  double low = 1;
+  /// Pairs of high frequency rotate more than `high` times and are not scaled.
+  double high = 4;
   double original = 8192;  ///< tokens in a sequence before the scaling
 
   constexpr bool is_none() const { return factor == 1; }
-  /// Returns whether the numbers are a scaling: finite, positive, and low is less than high.
+  /// Returns whether a scaling with these numbers is possible: all are finite and positive, and low
+  /// is less than high.
   constexpr bool is_possible() const {
     constexpr double most = 1e300;
     return factor > 0 && low > 0 && high > low && original > 0 && factor < most && high < most &&
@@ -44,11 +49,11 @@ struct rotary_scaling {
 };
 
 struct rotary_angles {
-  double base = 0;  ///< 0: vectors are not turned
+  double base = 0;  ///< the base of the angles; with 0, vectors are not rotated
   rotary_scaling scaling{};
 
-  /// Returns by how much pair i of a vector of head_dim elements is turned per position. Expects a
-  /// positive base.
+  /// Returns the angle, in radians, by which pair i of a vector of head_dim elements is rotated per
+  /// position. Expects a positive base.
   double frequency(std::int64_t i, std::int64_t head_dim) const {
     double const f = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
     if (scaling.is_none()) return f;

@@ -31,7 +31,7 @@ namespace ashlar::io {
 /// The content of one group of tracks: its name, and when each action of the program began and
 /// ended.
 struct traced_step {
-  std::string name;                      ///< for example "rank 0" or "predicted"
+  std::string name;                      ///< the name, for example "rank 0" or "predicted"
   std::vector<step::time_span> actions;  ///< one per action of the program
 };
 

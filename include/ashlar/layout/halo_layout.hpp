@@ -45,7 +45,7 @@ struct halo_layout {
   int dim = -1;   ///< the dim along which the window slides
   sliding_window window;
   std::int64_t places = 0;  ///< the number of positions of the window: the extent of y in this dim
-  axis_list axes;           ///< mesh axes that split the dim, outermost first; empty: no halo
+  axis_list axes;           ///< mesh axes that split the dim, outermost first; empty without a halo
 
   /// Returns whether a rank may read elements that it does not own.
   constexpr bool has_halo() const { return !axes.empty(); }

@@ -29,7 +29,7 @@ namespace ashlar {
 /// are distributed unevenly (routed_elements).
 struct box {
   inplace_vector<interval, max_rank> dim;
-  int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
+  int chosen = 0;  ///< experts per token of a routed tensor, or 0 for a dense tensor
   int fullest = evenly_full;
   std::int64_t experts = 0;
   bool is_outside = false;  ///< whether a box without dims has no element

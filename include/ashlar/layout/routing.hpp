@@ -159,7 +159,8 @@ inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape c
 /// proportional to the number of tokens, plus the number of ranks times the number of experts.
 inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const& extents,
                                               topology const& t, placement const& p) {
-  // For each distinct box of tokens and each e: the number of its rows for experts 0 .. e - 1.
+  // For each distinct box of tokens and each expert e, this has the number of the box's rows for
+  // the experts 0 .. e - 1.
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> before;
   std::vector<std::int64_t> rows;
   for (int r = 0; r < t.ranks(); ++r) {

@@ -40,7 +40,7 @@ constexpr std::int64_t routed_elements(std::int64_t n, int chosen, int fullest, 
 
 struct shape {
   inplace_vector<std::int64_t, max_rank> extent;
-  int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
+  int chosen = 0;  ///< experts per token of a routed tensor, or 0 for a dense tensor
   /// For a routed tensor whose dim of experts is split: the elements of the fullest shard divided
   /// by the mean over all shards, in thousandths. Only predictions use this number.
   int fullest = evenly_full;

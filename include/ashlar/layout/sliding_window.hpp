@@ -20,7 +20,7 @@ namespace ashlar {
 struct sliding_window {
   std::int64_t extent = 1;
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< on each side
+  std::int64_t padding = 0;  ///< the number of padding elements on each side
 
   /// Returns what is wrong with the window, or null.
   constexpr char const* fault() const {

@@ -44,7 +44,7 @@ enum class collective : signed char {
   permute,
   slice,
   zero_pad,
-  broadcast,  // from one rank to all; never part of a plan
+  broadcast,  // sends from one rank to all; no plan contains it
   reduce      // from all ranks to one; never part of a plan
 };
 

@@ -51,8 +51,8 @@ struct machine {
   link inter{5e-6, 4e-10};
   double flops = 1e11;  ///< floating-point operations per second of one rank in large GEMMs
   double memory_bandwidth = 1e10;  ///< bytes per second of one rank, reads plus writes
-  std::int64_t memory = 0;         ///< bytes per rank; 0: no limit
-  double gemm_half = 0;            ///< h of machine/gemm.hpp; 0: every GEMM runs at `flops`
+  std::int64_t memory = 0;         ///< bytes per rank; 0 means no limit
+  double gemm_half = 0;            ///< h of machine/gemm.hpp; with 0, every GEMM runs at `flops`
   collective_links intra_of{};
   collective_links inter_of{};
   friend constexpr bool operator==(machine const&, machine const&) = default;

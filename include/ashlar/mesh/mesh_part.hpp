@@ -7,7 +7,7 @@
 // processes. Rank i of the part is rank ranks[i] of the whole mesh.
 //
 //   part_of(whole, ranks, axes)   a part with the given ranks and axes
-//   parts_along(whole, axis)      one part for each index of the axis; a part has the other axes
+//   parts_along(whole, axis)      one part for each index of the axis; each part has the other axes
 //   divided(whole, axis, parts)   equally large parts, each with a range of the indices of the axis
 //
 // An axis of a part has the tier intra_node if all ranks that differ only along this axis are in

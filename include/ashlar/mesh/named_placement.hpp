@@ -36,8 +36,8 @@ struct named_placement {
   axis_placement to;
 };
 
-/// What is wrong with a list of axis names: nothing, a name that the mesh does not have, or a name
-/// that is given twice.
+/// The faults that a list of axis names may have: no fault, a name that the mesh does not have, or
+/// a name that is given twice.
 enum class naming_fault : signed char { none, unknown, twice };
 
 /// Returns the index of `name` in `names`, or -1.

@@ -35,13 +35,14 @@ struct reported_operation {
 
 struct rank_report {
   int rank = 0;
-  /// Why there is no report of this rank, such as "its process 77 on host n3 is stopped". Empty if
-  /// there is a report.
+  /// The reason for which there is no report of this rank, such as "its process 77 on host n3 is
+  /// stopped". Empty if there is a report.
   std::string silence;
   std::string host;
   std::int64_t process = 0;
-  std::string work;   ///< long work for which others may wait, such as "writes a file", or empty
-  double waits = -1;  ///< seconds that the rank has waited for others; negative: it does not wait
+  std::string work;  ///< long work for which others may wait, such as "writes a file", or empty
+  /// Seconds that the rank has waited for others, or negative if it does not wait.
+  double waits = -1;
   std::map<std::string, std::uint64_t> begun;  ///< number of operations begun, by their axes
   std::vector<reported_operation> operations;  ///< the last operations, the oldest first
 

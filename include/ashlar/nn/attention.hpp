@@ -27,9 +27,9 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// Runs the forward pass of an attention on the next tokens of sequences, whose tokens before are
-/// in the pass's cache, and adds the new ones to the cache. On the host only: nn::generator refuses
-/// other meshes while it is compiled.
+/// Runs the forward pass of an attention on the next tokens of sequences. The keys and values of
+/// earlier tokens are in the cache of the pass, and those of the next tokens are added to it. This
+/// runs on the host only: nn::generator does not compile for other meshes.
 template <class Call, class Y, class Sums>
 void forward_cached([[maybe_unused]] Call const& c,
                     [[maybe_unused]] device::host::grouped_extents const& e, [[maybe_unused]] Y* y,
@@ -76,9 +76,9 @@ class attention_core {
     if (r == 4 && mask_ == attention_mask::causal) s.cached_values = 2 * s.y[3];
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], tokens, heads, s.y[r - 1], mask_ == attention_mask::causal}));
-    // The GEMM is one seq x seq x head_dim product per sequence and head. Bit d of the masks m and
-    // n stands for dim d of the input (gemm_dims): dim 1, or dims 1 and 2 of an image, are the
-    // sequence.
+    // The GEMM is one product of seq x seq x head_dim for each sequence and head. Bit d of the
+    // masks m and n stands for dim d of the input (gemm_dims). The sequence is dim 1, or dims 1 and
+    // 2 of an image.
     s.gemm.m = s.gemm.n = r == 4 ? 1u << 1 : 3u << 1;
     s.gemm.fixed_k = s.y[r - 1];
     return s;

@@ -7,8 +7,8 @@
 // placements of the plan:
 //
 //   input     the box of the input that remains on the rank after the redistributions of the
-//             input. This box is the whole input if the program also reads the input in another
-//             way, such as in a send.
+//             input. If the program also reads the input in another way, for example to send it,
+//             this box is the whole input.
 //   context   the samples (indices of dim 0) that the rank has in those layers that read a context,
 //             a part of the batch beside the input (layer_spec::context)
 //   target    the box of the targets that belong to the rank's rows of the loss's input

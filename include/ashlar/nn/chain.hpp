@@ -58,7 +58,7 @@ class chain {
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);
 
-  /// Whether the input consists of token ids.
+  /// Says whether the input consists of token ids.
   static constexpr bool takes_tokens = ends::takes_tokens;
   static constexpr int x_rank = ends::x_rank;
   /// The type of the loss at the end of the chain, or void if there is none.

@@ -19,7 +19,7 @@
 
 namespace ashlar::nn {
 
-/// A batch of token sequences of equal length. The targets are ids, one per token.
+/// A batch of token sequences of equal length. The targets are ids, one for each token.
 struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< in one micro-batch

@@ -210,8 +210,8 @@ class dispatch {
         if (log->records && !c.pass().is_recomputed) log->recorded[here] = given->second;
         return given->second;
       }
-    // In a pipeline no rank may throw here, since the other parts of the mesh would wait for it. So
-    // the fault of a router there is passed over, or noted in the log.
+    // In a pipeline no rank may throw here, because ranks of other parts of the mesh would wait for
+    // it. So in a pipeline the fault of a router is either noted in the log or ignored.
     bool const goes_on = log != nullptr && log->notes_faults;
     std::optional<std::int64_t> fault;
     auto chosen = routes_from(o_, all.data(), tokens_of(all),

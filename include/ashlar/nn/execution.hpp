@@ -83,7 +83,8 @@ class element_node {
   }
 
  protected:
-  /// Lets the element read the parameters of `other`, which must outlive it, in place of its own.
+  /// Makes the element read the parameters of `other` in place of its own. `other` must outlive
+  /// this element.
   void share_parameters(element_node& other) { shared_ = &other; }
 
   std::vector<parameter<Processor>> parameters_;

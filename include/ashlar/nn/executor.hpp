@@ -120,9 +120,9 @@ class executor {
     for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
       auto const& a = actions[static_cast<std::size_t>(i)];
       // Only the forward passes run here. A program begins receives of gradients early, among
-      // forward passes (step/build_stage.hpp), so crossings of other phases are passed over.
-      // Receives of activations happen even if no element below `end` reads them, because another
-      // rank sends them.
+      // forward passes (step/build_stage.hpp), so crossings of other phases are skipped. Receives
+      // of activations happen even if no element below `end` reads them, because another rank sends
+      // them.
       if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
       if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
       i += do_action(i, input);
@@ -363,7 +363,7 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
-  int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_; -1: none
+  int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_, or -1
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // one per move of the program
   std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange

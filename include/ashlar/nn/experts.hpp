@@ -156,8 +156,8 @@ class experts {
   static T const* constant(T const* values) {
     return values;
   }
-  /// Returns a pointer to the matrix of expert number e, counted among the experts of this rank, in
-  /// the shard of `w`. `w` is a parameter or its gradient sum.
+  /// Returns a pointer to the matrix of expert number e in the shard of `w`. Experts are counted
+  /// among those of this rank. `w` is a parameter or its gradient sum.
   template <class Weight>
   static auto of(Weight const& w, std::int64_t e) {
     return w.data() + e * w.local_size(1) * w.local_size(2);

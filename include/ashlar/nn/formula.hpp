@@ -10,8 +10,8 @@
 //
 // The function gets a symbol for x and one for each weight, in this order. It returns the symbol of
 // y (signature/formula/symbol.hpp lists the operators). It runs when a net is described and when it
-// is placed, and never in a pass (formula_passes.hpp). Everything that a layer has follows from the
-// operators that it used:
+// is placed, and never in a pass (formula_passes.hpp). All other properties of the layer follow
+// from the operators in the function:
 //
 //   rows            all placements in which every operator of the passes is local, and which divide
 //                   nearly all flops (signature/formula/rows.hpp)
@@ -29,10 +29,11 @@
 // the same layer as a formula (bench/formulas measures both).
 //
 // The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
-// signature row that splits this dim also splits the value. A temporary counts as split, like x or
-// y, whichever is split less, if every row that splits x or every row that splits y also splits the
-// temporary. All else counts as whole. So a value that is split only because a weight is, such as
-// the hidden features of an MLP, takes less memory than predicted.
+// signature row that splits this dim also splits the value. A temporary counts as split if every
+// row that splits x, or every row that splits y, also splits the temporary. It then counts as split
+// like x or like y, whichever is split less. All other values count as whole. So a value that is
+// split only because a weight is split, such as the hidden features of an MLP, takes less memory
+// than predicted.
 
 #include <array>
 #include <cmath>
@@ -83,7 +84,7 @@ class formula_layer {
       : name_(name), f_(f), weights_{weight_of{weights.name, weights.extents, weights.initial,
                                                weights.has_initial}...} {}
 
-  /// Returns the same layer, which also states a number that is in its formula
+  /// Returns the same layer, whose spec then also states a number that occurs in its formula
   /// (step::layer_constant).
   constexpr formula_layer with_constant(char const* name, double value) const {
     auto made = *this;

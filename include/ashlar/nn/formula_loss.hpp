@@ -14,7 +14,8 @@
 // extents. The loss is the mean over all elements of the symbol that the function returns. There is
 // one element for each element of the output if the function works element by element, and one for
 // each row if the function reduces rows to numbers, as sum(.., -1) does. The signature rows and the
-// gradient of the loss follow from the operators, as with nn::formula (nn/formula.hpp).
+// gradient of the loss follow from the operators, in the same way as those of nn::formula
+// (nn/formula.hpp).
 
 #include <array>
 #include <memory>
@@ -30,8 +31,9 @@ namespace detail {
 struct summed_formula {
   formulas::differentiated_formula f;
   int losses = 0;  ///< the node that the function returned
-  /// The number of targets per element of node `losses`. Since a step divides its loss by the
-  /// number of targets, this factor makes the loss a mean over the elements.
+  /// The number of targets for each element of node `losses`. The losses are multiplied by this
+  /// number. A step divides its loss by the number of targets, so its result is the mean over the
+  /// elements.
   double per_element = 1;
 };
 
@@ -98,8 +100,8 @@ class formula_loss_passes {
   }
 
  private:
-  /// Gives x and the targets to `pass`. If T is not accumulation_t<T>, the result holds x converted
-  /// to accumulation_t<T>, and must exist until the pass is over.
+  /// Passes x and the targets to `pass`. If T is not accumulation_t<T>, the result holds a copy of
+  /// x that is converted to accumulation_t<T>, and must exist until the pass has ended.
   template <class Call, class X, class Targets, class Pass>
   auto prepare(Call const& c, X const& x, Targets const& targets, Pass& pass) const {
     using T = typename Call::value_type;

@@ -24,7 +24,7 @@ namespace ashlar::nn {
 
 namespace detail {
 
-/// What the forward pass of a formula keeps.
+/// The values that the forward pass of a formula keeps.
 template <class X, class T>
 struct formula_values {
   X x;  ///< empty if the backward pass does not read it
@@ -45,7 +45,8 @@ class formula_passes {
                   formulas::backward_nodes(f_, part::weights),
                   formulas::backward_nodes(f_, part::both)},
         kept_(formulas::kept_nodes(f_, nodes_of(part::both))) {
-    // The names belong to the layer, which this object may outlive. The passes need none.
+    // The names of the weights are removed here: they belong to the layer, which this object may
+    // outlive, and the passes do not need them.
     f_.g.name = "formula";
     f_.weight_names = {};
   }
@@ -124,8 +125,8 @@ class formula_passes {
     formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
                                                                                         f_);
     pass.set_extents(f_.x, c.template kept<1>());
-    // The extents of the shard of a weight are taken from its gradient sum, which the backward pass
-    // always has. Both have the same.
+    // The extents of the shard of a weight are taken from the gradient sum of the weight, which has
+    // the same extents. The backward pass always has this gradient sum.
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
       auto const sum = c.template gradient<K>();
       pass.set_extents(f_.weights[K], sizes_of(sum));

@@ -7,20 +7,21 @@
 // one more token costs the pass of one token, and not of the whole sequence:
 //
 //   nn::generator g(net, model, {.sequences = 2, .most_tokens = 256});
-//   auto const logits = g.next(prompt);              // those behind the last token
+//   auto const logits = g.next(prompt);              // the logits after the last token
 //   auto const tokens = g.generate(prompt, 20);      // or: 20 tokens for each sequence
 //
-// The net is placed a second time, for batches of the new tokens. The two have the same layers and
-// the same parameters, which exist once: a generator sees what a trainer has updated. What it keeps
-// of earlier tokens was computed before the update, so call clear() after an update. The plan is
-// that of the model, except on axes that split the tokens of sequences: there every rank computes
-// all new tokens, as there are few (generation_plan). What layers keep is placed like their x
-// (token_cache.hpp): sequences and heads are split as in the plan.
+// The net is placed a second time, for batches of the new tokens. Both placements share the
+// parameters of the model, so a generator uses the values that a trainer has updated. The keys and
+// values of earlier tokens were computed before such an update, so call clear() after it. The plan
+// is that of the model, except on axes that split the tokens of sequences: there every rank
+// computes all new tokens, because they are few (generation_plan). The caches of a layer are placed
+// like its x (token_cache.hpp): sequences and heads are split as in the plan.
 //
-// A net can generate if each layer computes a token without others of its sequence, or keeps of
-// them what later tokens need. A row of a layer's rules that splits dim 1, the tokens, of x and y
-// proves the first; layer_spec::cached_values says the second. So encoders and mixtures of experts
-// are refused, and pipelines in stages are not supported.
+// A net can generate tokens if each of its layers has one of two properties. Either the layer
+// computes each token without other tokens of the sequence, which is so if one of its signature
+// rows splits dim 1 of x and y, the tokens. Or the layer keeps the values of each token that later
+// tokens need, as layer_spec::cached_values says. So encoders and mixtures of experts are refused.
+// Models in pipeline stages are not supported.
 
 #include <algorithm>
 #include <memory>
@@ -37,13 +38,13 @@
 namespace ashlar::nn {
 
 struct generator_options {
-  std::int64_t sequences = 1;    ///< that are generated side by side
-  std::int64_t most_tokens = 0;  ///< of each sequence, with the prompt
+  std::int64_t sequences = 1;    ///< how many sequences are generated at a time
+  std::int64_t most_tokens = 0;  ///< the most tokens of a sequence, including its prompt
 };
 
 namespace detail {
 
-/// Returns whether the layer computes each token of y from the same token of x alone.
+/// Returns whether the layer computes each token of y only from the same token of x.
 inline bool is_tokenwise(step::layer_spec const& spec) {
   if (spec.couples_rows || spec.halo.dim == 1) return false;
   return std::any_of(spec.rows.begin(), spec.rows.end(), [](training_row const& row) {
@@ -53,8 +54,8 @@ inline bool is_tokenwise(step::layer_spec const& spec) {
   });
 }
 
-/// Returns the plan by which a net generates: `plan` for the problem of a batch of new tokens, with
-/// all tokens of a sequence on each rank.
+/// Returns the plan by which a net generates tokens. It is `plan`, changed for the problem of a
+/// batch of new tokens, so that each rank has all new tokens of its sequences.
 inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
   plan.input = problem.spec(0).x;
   plan.micro_batches = plan.interleaved = 1;
@@ -87,8 +88,8 @@ class generator {
 
  public:
   /// Makes the caches, which are empty. Every rank calls it. Throws ashlar::error if the net is not
-  /// that of the model, if it cannot generate, or if it has no positions for so many tokens.
-  /// Communicates nothing.
+  /// that of the model, if it cannot generate tokens, or if it has fewer positions than
+  /// o.most_tokens. Communicates nothing.
   generator(Net const& net, Model& model, generator_options const& o)
       : net_(net), model_(&model), options_(o) {
     check();
@@ -109,8 +110,8 @@ class generator {
   generator(generator const&) = delete;
   generator& operator=(generator const&) = delete;
 
-  /// Returns how many tokens of each sequence are in the caches. The last token that generate()
-  /// has chosen is not: the next call takes it before its own tokens.
+  /// Returns how many tokens of each sequence are in the caches. The last token that generate() has
+  /// chosen is not in them yet: the next call computes it before its own tokens.
   std::int64_t tokens() const { return cache_.tokens; }
   /// Returns the bytes of this rank's shards of all caches.
   std::int64_t cache_bytes() const {
@@ -118,25 +119,25 @@ class generator {
     for (auto const& t : kept_) elements += t.local_elements();
     return elements * static_cast<std::int64_t>(sizeof(T));
   }
-  /// Forgets all tokens. The next ones begin new sequences.
+  /// Forgets all tokens. The next tokens begin new sequences.
   void clear() {
     cache_.tokens = 0;
     untaken_.clear();
   }
 
-  /// Takes the next tokens of all sequences, ids [sequences, n], and returns the logits behind the
-  /// last of them, [sequences, vocabulary]. Every rank passes the same ids and gets all logits.
-  /// Throws ashlar::error if an id is outside the vocabulary, if the ids are not those of all
-  /// sequences, or if there are too many tokens. Communicates: a forward pass, and a redistribution
-  /// of the result.
+  /// Takes the ids of the next tokens of all sequences, [sequences, n], and returns the logits
+  /// after the last of these tokens, [sequences, vocabulary]. Every rank passes the same ids and
+  /// gets all logits. Throws ashlar::error if an id is outside the vocabulary, if the ids are not
+  /// those of all sequences, or if there are too many tokens. Communicates: a forward pass, and a
+  /// redistribution of the result.
   std::vector<T> next(std::span<std::int32_t const> ids) { return take(after_untaken(ids)); }
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
-  /// returned as ids [sequences, count]. After a call, the prompt may be empty: the sequences then
-  /// continue as they are. Rank 0 chooses the tokens, so all ranks have the same. Errors are those
-  /// of next() and of `how`, and an error on every rank if the ranks have different arguments.
-  /// Communicates: an all-reduce of 16 bytes, what next() does for the prompt and for each token
-  /// except the last, and a broadcast of each token.
+  /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
+  /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
+  /// have the same ones. Errors are those of next() and of `how`. If the ranks have different
+  /// arguments, every rank throws. Communicates: an all-reduce of 16 bytes, what next() does for
+  /// the prompt and for each token except the last, and a broadcast of each token.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     nn::check(how);
@@ -182,9 +183,10 @@ class generator {
            ". Set a higher one, or call clear().");
   }
 
-  /// Returns ids [sequences, n + 1], in which the chosen token of each sequence that is still to be
-  /// taken precedes its n ids; or `ids` if there is none. Throws ashlar::error if `ids` are not
-  /// equally many for each sequence.
+  /// Returns `ids`, the n next tokens of each sequence. If generate() has chosen a token of each
+  /// sequence that no pass has computed yet, this token comes before the sequence's ids, and the
+  /// result is [sequences, n + 1]. Throws ashlar::error if the number of ids is not the same for
+  /// all sequences.
   std::vector<std::int32_t> after_untaken(std::span<std::int32_t const> ids) const {
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto const n = ids.size() / sequences;
@@ -265,7 +267,8 @@ class generator {
         refuse("element " + std::to_string(i) + " (" + spec.name.text + ") makes " +
                std::to_string(spec.y[1]) + " tokens of " + std::to_string(n) +
                ". Layers of a net that generates make one of each.");
-    // The parameters are those of the model, which may have more positions than there are tokens.
+    // The parameters have the extents of those of the model, which may have more positions than a
+    // batch has tokens.
     for (int i = 0; i < problem.size(); ++i) {
       auto spec = problem.spec(i);
       auto const& own = model_->problem().spec(i).parameters;
@@ -285,7 +288,8 @@ class generator {
     return made;
   }
 
-  /// Returns the net for n new tokens. Keeps that for one token, and the last one for more.
+  /// Returns the net that is placed for n new tokens. The net for one token is kept, and of the
+  /// nets for more tokens only the last one.
   pass& pass_of(std::int64_t n) {
     if (n == 1) return *passes_.front();
     if (passes_.size() == 1) passes_.push_back(make_pass(n));

@@ -15,7 +15,7 @@
 // many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
 // the whole tensor, however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and turned, with the source of the formula,
+// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula,
 // and device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and
 // the log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed
 // again. nn::attention_core is the same without groups and positions, and runs on GPUs too.
@@ -36,8 +36,8 @@ using device::rotary_scaling;
 class grouped_attention_core {
  public:
   /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and
-  /// keys without positions. Throws ashlar::error for fewer than 1 query head, a negative base or a
-  /// scaling that is not possible.
+  /// keys without positions. Throws ashlar::error if there is no query head, if the base is
+  /// negative, or if the scaling is not possible.
   constexpr explicit grouped_attention_core(std::int64_t queries, double rotary_base = 0,
                                             attention_mask mask = attention_mask::causal,
                                             rotary_scaling const& scaling = {})
@@ -152,18 +152,20 @@ class grouped_attention_core {
 /// The sizes and properties of nn::attention.
 struct attention_options {
   std::int64_t features = 0;
-  std::int64_t heads = 1;     ///< query heads; must divide the features
-  std::int64_t kv_heads = 0;  ///< key heads, which must divide the query heads; 0: as many as these
-  bool rotary = false;        ///< whether queries and keys are turned by their positions
+  std::int64_t heads = 1;  ///< query heads; must divide the features
+  /// Key heads, which must divide the query heads; 0 means as many as query heads.
+  std::int64_t kv_heads = 0;
+  bool rotary = false;  ///< whether queries and keys are rotated by their positions
   double rotary_base = 10000;
-  rotary_scaling scaling{};  ///< of the rotary positions (device/rotary_angles.hpp)
+  rotary_scaling scaling{};  ///< how the rotary positions are scaled (device/rotary_angles.hpp)
   bool bias = false;         ///< whether the projections have a bias
   attention_mask mask = attention_mask::causal;
 };
 
 /// Returns self-attention with its projections: a linear layer to the queries, keys and values, the
 /// core, and a linear layer back. Maps [batch, seq, features] to the same extents. Throws
-/// ashlar::error if the numbers of heads do not divide what they must.
+/// ashlar::error if the number of heads does not divide the number of features, or if the number of
+/// key heads does not divide the number of heads.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;
   if (o.heads < 1 || o.features < 1 || o.features % o.heads != 0)

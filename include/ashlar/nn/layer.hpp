@@ -16,8 +16,9 @@
 //   using parameters = nn::ranks<2, 1>       the number of dims of each parameter
 //   initial_values initial(int k) const      how parameter k is initialized
 //   auto passes(shape x) const               returns an object that has the passes in place of the
-//                                            layer. Each placed layer has one, so what the passes
-//                                            need of x is computed once (formula.hpp).
+//                                            layer. Each placed layer has one such object, so
+//                                            everything that depends only on the extents of x is
+//                                            computed once (formula.hpp).
 //   void weight_gradient(call) const         adds to the parameters' gradients only
 //   auto input_gradient(call) const          returns dx only
 //   static constexpr int streams             how many random streams it draws from
@@ -104,7 +105,7 @@ constexpr int run_time_elements(Layer const& layer) {
   else return layer.run_time_elements();
 }
 
-/// Returns the first single layer of a part of a net, which reads the input of the part.
+/// Returns the first single layer of a part of a net. This layer reads the input of the part.
 template <class Layer>
 constexpr auto const& first_layer(Layer const& layer) {
   if constexpr (blueprint<Layer>) return layer;

@@ -8,8 +8,8 @@
 //   x + attention(rms_norm(x))      grouped-query attention with rotary positions
 //   x + swiglu(rms_norm(x))
 //
-// No layer has a bias. Positions enter through the rotations only, so the embedding has none. The
-// nets run on the host only, as their layers do.
+// No layer has a bias. Only the rotations of queries and keys depend on positions, so the embedding
+// has no position vectors. The nets run on the host only, because their layers do.
 
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/grouped_attention.hpp>
@@ -31,12 +31,13 @@ struct llama_options {
   std::int64_t hidden = 11008;  ///< features inside swiglu
   std::int64_t vocabulary = 32000;
   double rotary_base = 10000;
-  double epsilon = 1e-5;     ///< of rms_norm
-  rotary_scaling scaling{};  ///< of the rotary positions, as in Llama 3.1 and later
+  double epsilon = 1e-5;     ///< the ε of rms_norm
+  rotary_scaling scaling{};  ///< how rotary positions are scaled, as in Llama 3.1 and later
 };
 
-/// Returns one block. Maps [batch, seq, features] to the same extents. Throws ashlar::error if the
-/// numbers of heads do not divide what they must (nn::attention).
+/// Returns one block. Maps [batch, seq, features] to the same extents. Throws ashlar::error in the
+/// same cases as nn::attention, for example if the number of heads does not divide the number of
+/// features.
 constexpr auto llama_block(llama_options const& o) {
   return chain(
       residual(chain(rms_norm(o.features, o.epsilon), attention({.features = o.features,
@@ -54,7 +55,8 @@ constexpr auto llama(llama_options const& o) {
                rms_norm(o.features, o.epsilon), linear(o.features, o.vocabulary, false));
 }
 
-/// Returns a whole Llama whose last matrix is the embedding's table, as in the small Llamas 3.2.
+/// Returns a whole Llama whose last matrix is the embedding's table, as in the small models of
+/// Llama 3.2.
 constexpr auto tied_llama(llama_options const& o) {
   return tied(embedding(o.vocabulary, o.features, no_positions), repeat(o.layers, llama_block(o)),
               rms_norm(o.features, o.epsilon), output_embedding(o.features, o.vocabulary));
@@ -62,7 +64,8 @@ constexpr auto tied_llama(llama_options const& o) {
 
 /// Published sizes: Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023,
 /// and Grattafiori et al., "The Llama 3 Herd of Models", 2024. The numbers of Llama 3.1 and 3.2 are
-/// those of their config.json files on Hugging Face; the small Llamas 3.2 are nn::tied_llama.
+/// those of their config.json files on Hugging Face; the small models of Llama 3.2 are
+/// nn::tied_llama.
 namespace llama_sizes {
 inline constexpr llama_options llama2_7b{32, 4096, 32, 32, 11008, 32000};
 inline constexpr llama_options llama2_13b{40, 5120, 40, 40, 13824, 32000};

@@ -5,12 +5,13 @@
 
 // The mean loss of a batch of any number of samples, which a net computes in parts of n samples
 // (sample_parts.hpp). If the last part has r < n samples, it is filled up with n - r copies of its
-// last sample. Another part of n copies of this sample gives their loss, which is subtracted:
+// last sample. The net also runs on another part, which consists of n copies of this sample. Its
+// loss says what the copies add to the loss, and this is subtracted:
 //
 //   r == n   the sum of the losses of all parts
 //   r < n    the same, minus (n - r) / n times the loss of n copies of the last sample
 //
-// This holds for every loss that is a sum over samples, and needs nothing of the loss itself.
+// This works for every loss that is a sum over samples, and the loss layer needs no support for it.
 
 #include <array>
 #include <cstdint>
@@ -26,8 +27,9 @@ namespace ashlar::nn::detail {
 
 /// Returns the mean loss over all `targets` of a batch. `rows` is the number of targets in a part.
 /// run(inputs, targets, total) adds this rank's share of the summed loss of a part to *total, which
-/// is in the memory of the mesh. Throws ashlar::error if there is no sample or not as many targets
-/// as the samples have. Communicates: what `run` does, and one all-reduce of 16 bytes.
+/// is in the memory of the mesh. Throws ashlar::error if there is no sample, or if the number of
+/// targets is not that of the samples. Communicates: what `run` does, and one all-reduce of 16
+/// bytes.
 template <class Processor, class Input, class Target, class Run>
 double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                  std::span<Target const> targets, std::int64_t rows, Run run) {
@@ -40,7 +42,7 @@ double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                              std::to_string(samples) + " samples. The loss has " +
                              std::to_string(of_sample) + " for each sample, so pass " +
                              std::to_string(samples * of_sample) + ".");
-  kept<double> const totals(mesh, 2);  // of all parts, and of copies of the last sample
+  kept<double> const totals(mesh, 2);  // the loss of all parts, and of copies of the last sample
   fill(mesh.processor(), 0.0, 2, totals.data());
   std::vector<Target> of_part(n * of_sample);
   auto const run_from = [&](std::size_t first, double* total) {

@@ -66,9 +66,9 @@ struct mixture_log {
   /// another order than serial ones. sums() adds in the order of the map's keys, so the bits of its
   /// result do not depend on the order of the reports.
   std::map<mixture_pass, mixture_sums> told;
-  /// What a pass does if the router of its mixture makes logits that are not finite. True: the pass
-  /// stores the fault in `fault` and goes on. False: the pass throws, except in a pipeline, where
-  /// it goes on silently.
+  /// Says what a pass does if the router of its mixture makes logits that are not finite. If
+  /// `notes_faults` is true, the pass stores the fault in `fault` and goes on. If it is false, the
+  /// pass throws an error, except in a pipeline, where the pass goes on silently.
   bool notes_faults = false;
   /// The first pass of a step with logits that are not finite, and the number of the first such
   /// token.

@@ -205,19 +205,19 @@ class model {
   /// Returns the output of the net for a batch of any number of samples, without dropout. `inputs`
   /// has the inputs of all samples, then their contexts. Every rank passes the same batch and gets
   /// the whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
-  /// ashlar::error if `inputs` are no whole samples. Communicates: a forward pass for each
-  /// micro-batch.
+  /// ashlar::error if `inputs` does not consist of whole samples. Communicates: a forward pass for
+  /// each micro-batch.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                             [this](std::span<Input const> part) { return predict_one(part); });
   }
   /// Returns the mean loss over all targets of a batch of any number of samples, without dropout:
-  /// the same number on every rank. Every rank passes the same batch. `inputs` is as for predict,
-  /// and `targets` has the targets of all samples, one after the other. The gradients stay as they
-  /// are. The net runs on one micro-batch after another (mean_loss.hpp). Throws ashlar::error on
-  /// every rank, before any communication, if the numbers of inputs and targets do not fit or an id
-  /// or a target is out of range. Communicates: a forward pass for each micro-batch, and one
-  /// all-reduce of 16 bytes at the end.
+  /// the same number on every rank. Every rank passes the same batch. `inputs` has the form that
+  /// predict() expects, and `targets` has the targets of all samples, one after the other. The
+  /// gradients stay as they are. The net runs on one micro-batch after another (mean_loss.hpp).
+  /// Throws ashlar::error on every rank, before any communication, if the numbers of inputs and
+  /// targets do not fit or an id or a target is out of range. Communicates: a forward pass for each
+  /// micro-batch, and one all-reduce of 16 bytes at the end.
   double evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     state_->check_input(inputs);
     check_range(targets);
@@ -291,8 +291,8 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position, in the pipeline, of the part of the mesh that computes the last element
-  /// before the loss, and so the output of the net.
+  /// Returns the position, in the pipeline, of the part of the mesh that computes the output of the
+  /// net, which is that of the last element before the loss.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }

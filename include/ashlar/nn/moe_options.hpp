@@ -20,8 +20,8 @@ inline constexpr double dropless = std::numeric_limits<double>::infinity();
 struct moe_options {
   int experts = 8;
   int chosen = 2;  ///< the experts of each token
-  /// The number of features between the two products of an expert. 0: four times as many as a token
-  /// has.
+  /// The number of features between the two products of an expert. 0 stands for four times the
+  /// number of features of a token.
   std::int64_t hidden = 0;
   /// The factor of the balance loss: experts · Σ f p over the experts. f is the share of the
   /// micro-batch's routes that lead to an expert, p the mean of the expert's probability over all
@@ -35,8 +35,8 @@ struct moe_options {
   /// first in the micro-batch.
   double capacity = dropless;
   /// The number of tokens of the fullest rank divided by the mean over all ranks, where a plan
-  /// splits the experts. Only predictions of seconds, bytes and memory use this number. From 1 to
-  /// 1000.
+  /// splits the experts. Only predictions of seconds, bytes and memory use this number. It must be
+  /// between 1 and 1000.
   double imbalance = 1;
 
   friend constexpr bool operator==(moe_options const&, moe_options const&) = default;

@@ -69,8 +69,8 @@ class parameter_slots {
   }
 
  private:
-  /// Returns whether two values of a program, such as a stored one and a renewed one, are values of
-  /// the same parameter.
+  /// Returns whether two values of a program belong to the same parameter, as a stored value and a
+  /// renewed value may.
   static bool is_of(step::value const& a, step::value const& b) {
     return a.element == b.element && a.index == b.index;
   }

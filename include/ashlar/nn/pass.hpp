@@ -22,8 +22,8 @@ struct pass {
   mixture_log* mixtures = nullptr;  ///< the net's log (nn/mixture_log.hpp)
   int element = 0;                  ///< the number of the element in the net
   bool is_recomputed = false;       ///< whether the same pass ran before
-  /// What layers keep of the tokens before those of this pass, or null if the tokens are the first
-  /// of their sequences and none will follow.
+  /// The values that layers keep of earlier tokens (token_cache.hpp). Null if the tokens of this
+  /// pass are the first of their sequences and no further tokens will follow.
   token_cache const* cache = nullptr;
 };
 

@@ -69,7 +69,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 /// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
-/// Returns what the ranks of the first part of the mesh need to know of the pipeline
+/// Returns a description of the pipeline for the ranks of the first part of the mesh
 /// (step/pipeline_part.hpp): its schedule, its stages and its parts.
 ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
                                                    topology const& whole);
@@ -222,9 +222,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
 }
 
 /// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer
-/// runs the schedule of the plan. Initial values, and errors, are as for a plan without stages.
-/// Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to compare
-/// plans and seeds.
+/// runs the schedule of the plan. Initial values and errors are the same as with a plan without
+/// stages. Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to
+/// compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

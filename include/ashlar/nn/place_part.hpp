@@ -27,12 +27,13 @@ struct net_builder {
   stream_counter streams;
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   std::string path;
-  bool names_next = true;  ///< false: the path leaves out the next composite
+  bool names_next = true;  ///< if false, the path leaves out the next composite
   /// In a pipeline, for each stage: the part of the mesh that has the stage, and the number of the
   /// first element after the stage.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
-  inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
-  /// The elements of the same net, placed before, whose parameters the new elements read; or null.
+  inplace_vector<step::tie, step::max_ties> ties{};  ///< the same ties as in problem::ties
+  /// If the same net was placed before and the new elements read the parameters of that placement,
+  /// the elements that were placed then. Otherwise null.
   std::vector<std::unique_ptr<element_node<Processor>>> const* before = nullptr;
 
   /// Returns which parameters element number `element` reads from other elements instead of having

@@ -32,7 +32,8 @@ namespace ashlar::nn {
 
 /// Returns an entry of a book with the routes `r` (layout/routing.hpp). The entry also counts the
 /// tokens of each expert for the balance loss; routes of -1, which a capacity dropped, do not
-/// count. Throws ashlar::error as check_routes does, such as for experts that do not exist.
+/// count. Throws the errors of check_routes, for example if a route leads to an expert that does
+/// not exist.
 inline routes_and_loads given_routes(routing const& r) {
   check_routes(r);
   std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(r.experts));

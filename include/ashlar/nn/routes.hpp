@@ -5,9 +5,9 @@
 
 // Turns the probabilities of a router into the routes of all tokens: the experts to which each
 // token goes. A token's choices are `chosen` numbers of experts in ascending order. If experts have
-// a capacity, the gates of these experts follow, which are the probabilities. All ranks have the
-// choices of all tokens, so that all ranks find the same routes, the same tokens to drop and the
-// same faults.
+// a capacity, the gates of these experts, which are their probabilities, follow after the numbers.
+// All ranks have the choices of all tokens, so that all ranks find the same routes, the same tokens
+// to drop and the same faults.
 
 #include <algorithm>
 #include <cmath>
@@ -28,11 +28,11 @@ constexpr int numbers_of_choices(moe_options const& o) {
   return o.capacity < dropless ? 2 * o.chosen : o.chosen;
 }
 
-/// Chooses the o.chosen experts with the largest probabilities for one token, and among equal
-/// probabilities those with the lower numbers. Writes their numbers to `choices`, in ascending
-/// order, and behind them, if experts have a capacity, their probabilities in the same order. If a
-/// probability of the token is not finite, choices[0] is set to -1, which tells routes_from that
-/// the choices are not valid.
+/// Chooses the o.chosen experts with the largest probabilities for one token. Among experts of
+/// equal probability, chooses those with the lower numbers. Writes the numbers of the experts to
+/// `choices`, in ascending order. If experts have a capacity, writes the probabilities of the
+/// experts after the numbers, in the same order. If a probability of the token is not finite,
+/// choices[0] is set to -1, which tells routes_from that the choices are not valid.
 template <class A>
 void choose(moe_options const& o, A const* probability, A* choices) {
   bool finite = true;

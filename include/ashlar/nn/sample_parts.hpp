@@ -20,8 +20,8 @@
 
 namespace ashlar::nn::detail {
 
-/// Copies the values of `planned` samples, from sample number `first` on, to `part`. After the last
-/// one of all `samples`, copies the last one again.
+/// Copies the values of `planned` samples, from sample number `first` on, to `part`. If fewer
+/// samples are left, copies the last one of all `samples` repeatedly.
 template <class Value>
 void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t first,
                   std::size_t planned, std::span<Value> part) {
@@ -36,8 +36,9 @@ void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t f
 template <class Input>
 class sample_parts {
  public:
-  /// Throws ashlar::error if `inputs` are no whole samples, or no whole parts although the samples
-  /// of `net` depend on each other. `inputs` must outlive this object.
+  /// Throws ashlar::error if `inputs` does not consist of whole samples. If the samples of `net`
+  /// depend on each other, also throws if `inputs` does not consist of whole parts. `inputs` must
+  /// outlive this object.
   sample_parts(std::span<Input const> inputs, search::problem const& net, shape const& input,
                shape const& context)
       : inputs_(inputs), planned_(static_cast<std::size_t>(input[0])),

@@ -27,7 +27,7 @@ namespace ashlar::nn {
 /// How tokens are chosen. The default is the most probable token ("greedy").
 struct sampling {
   double temperature = 0;
-  std::int64_t top_k = 0;  ///< how many tokens may be drawn; 0: all
+  std::int64_t top_k = 0;  ///< how many tokens may be drawn; 0 means all tokens
   std::uint64_t seed = 0;
 };
 

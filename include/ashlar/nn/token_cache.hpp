@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the layers of a net keep of the tokens of sequences, so that a pass on the next tokens need
-// not compute the tokens before them again. It is owned by nn::generator (generator.hpp).
+// The values that the layers of a net keep of the tokens of sequences, so that a pass on the next
+// tokens need not compute the earlier tokens again. It is owned by nn::generator (generator.hpp).
 //
 // A layer says in layer_spec::cached_values how many elements it keeps of each token. Its cache is
 // a tensor with the extents of its x, but `places` tokens in dim 1 and `cached_values` elements in
@@ -16,9 +16,10 @@
 namespace ashlar::nn {
 
 struct token_cache {
-  std::int64_t tokens = 0;    ///< how many tokens of each sequence were computed
-  std::int64_t places = 0;    ///< how many tokens of each sequence can be kept
-  std::vector<void*> shards;  ///< by element of the net: this rank's shard of its cache, or null
+  std::int64_t tokens = 0;  ///< how many tokens of each sequence were computed
+  std::int64_t places = 0;  ///< how many tokens of each sequence can be kept
+  /// For each element of the net, this rank's shard of its cache, or null.
+  std::vector<void*> shards;
 
   /// Returns the shard of an element. T is the type that the net computes with.
   template <class T>

@@ -50,9 +50,11 @@ namespace ashlar::nn {
 /// The extents of a U-Transformer with the given number of levels.
 template <int Levels>
 struct u_transformer_options {
-  std::array<std::int64_t, static_cast<std::size_t>(Levels)> channels;  ///< of each level
+  /// The number of channels of each level.
+  std::array<std::int64_t, static_cast<std::size_t>(Levels)> channels;
   std::int64_t heads = 8;
-  std::int64_t groups = 32;  ///< of channels in group norms; divides the channels of every level
+  /// Groups of channels in group norms; must divide the channels of every level.
+  std::int64_t groups = 32;
   context_size context;
   std::int64_t image_channels = 3;
 };

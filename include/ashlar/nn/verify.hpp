@@ -103,8 +103,8 @@ class verification {
   int rows() const { return spec_.rows.size(); }
   std::string name() const { return spec_.name.text; }
 
-  /// Throws unless the members of the layer's class, such as its passes and the numbers of dims of
-  /// its parameters, fit what its spec declares.
+  /// Throws unless the members of the layer's class agree with its spec. Such members are the
+  /// passes and the numbers of dims of the parameters.
   void check_type() const {
     using types = types_of<Layer, T, XRank, run_time_choice<>>;
     if (types::y_rank != spec_.y.rank() && !loss_layer<Layer>)

@@ -5,8 +5,8 @@
 
 // Encodes a placement as one integer, for hash tables and for sorting. Different valid placements
 // have different codes. Placements with the same number of axes are ordered by the code of their
-// first axis, then by that of the second, and so on. From the most significant bit on, the integer
-// consists of:
+// first axis, then by that of the second, and so on. The integer has these parts, beginning with
+// the most significant bit:
 //
 //   one bit, always 1      marks where the code begins: placements with different numbers of axes
 //                          have different codes

@@ -39,10 +39,11 @@ namespace ashlar {
 
 namespace detail {
 
-/// What a placement of the tensor on one part contributes to lower bounds of the seconds of a
-/// crossing. "(source)" and "(target)" say that a number is meant for the placement that sends or
-/// that receives. A tile is a box of the tensor that a rank holds. `least`, `hops`, `inside` and
-/// `passed` are used only if no node has ranks of both parts.
+/// The numbers by which the placement of a tensor on one part of a mesh contributes to lower bounds
+/// of the seconds of a crossing. "(source)" marks numbers that are used only for the placement that
+/// sends, "(target)" those for the placement that receives. A tile is a box of the tensor that a
+/// rank holds. `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both
+/// parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds
@@ -130,9 +131,8 @@ class crossing_side {
   std::vector<state> states_;
 };
 
-/// Returns a number of seconds that every crossing between two placements takes at least. `apart`
-/// says that no node has ranks of both parts, and `sharing` is the most ranks of the target in one
-/// node.
+/// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
+/// no node has ranks of both parts, and `sharing` is the most ranks of the target in one node.
 ///
 /// If `apart` is true, a target node that needs more than any source node holds receives from at
 /// least two nodes. If no target node passes data on, the node receives from so many source nodes

@@ -31,7 +31,7 @@ struct matmul_options {
   /// The most bytes that a rank may use, including its shards of operands and result; 0 means no
   /// limit.
   std::int64_t memory = 0;
-  char stream = 0;  ///< letter of the dim to stream: m, n, k or b; 0: stream only if necessary
+  char stream = 0;  ///< letter of the dim to stream, m, n, k or b, or 0 to stream only if necessary
   int panels = 2;   ///< number of panels of the dim `stream`
 };
 
@@ -110,7 +110,7 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit; 0: all fit
+  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit, or 0 if all fit
 
   constexpr bool found() const { return best < unreachable; }
 
@@ -153,9 +153,9 @@ struct matmul_choice {
 }  // namespace detail
 
 /// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or for batches
-/// of matrices (rank 3). If plans cost the same, the one with earlier rows of the signature table
-/// wins. Throws ashlar::error if no plan fits into memory, or if the letter of `wanted` cannot be
-/// streamed.
+/// of matrices (rank 3). op transposes a matrix or does nothing. If plans cost the same, the one
+/// with earlier rows of the signature table wins. Throws ashlar::error if no plan fits into memory,
+/// or if the letter of `wanted` cannot be streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,
@@ -225,7 +225,8 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   return choice.plan;
 }
 
-/// Returns the cheapest plan of c = op(a) · op(b) of which no rank needs more memory than `m` has.
+/// Returns the cheapest plan of c = op(a) · op(b) among those for which no rank needs more memory
+/// than `m` has. op transposes a matrix or does nothing.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

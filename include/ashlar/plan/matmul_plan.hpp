@@ -59,7 +59,7 @@ constexpr double gemm_seconds(machine const& on, gemm_extents const& g) {
 /// is empty, the dim is one chunk. Every chunk is cut into `count` slices. Panel i consists of
 /// slice i of every chunk.
 struct panel_stream {
-  char letter = 0;  ///< 'm', 'n', 'k' or 'b': the streamed dim; 0: the plan has no panels
+  char letter = 0;  ///< the streamed dim, 'm', 'n', 'k' or 'b', or 0 if the plan has no panels
   int count = 1;
   inplace_vector<int, max_axes> chunks;
 

@@ -21,9 +21,9 @@
 // Indices have another order in a panel than in the tensor, but the same order in all tensors with
 // the letter.
 //
-// Why the placement is the same: nested balanced splits make parts that differ by at most one item,
-// with larger parts first. The ranks' parts of a panel have the same property, so they are a
-// balanced split of the panel.
+// The placement is the same for this reason: nested balanced splits make parts that differ by at
+// most one item, with larger parts first. The ranks' parts of a panel have the same property, so
+// they are a balanced split of the panel.
 //
 // Whether a letter can be streamed depends on the tensors that have this letter. a and b are
 // considered at their given placements, and c at its wanted placement. For each of these tensors,
@@ -132,7 +132,7 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;
-  int dim;  ///< index of the streamed dim; -1: the tensor does not have it
+  int dim;  ///< index of the streamed dim, or -1 if the tensor does not have it
 };
 
 constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan, char letter) {

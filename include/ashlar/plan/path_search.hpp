@@ -31,7 +31,7 @@ class path_search {
   struct node {
     double weight = unreachable;
     double expanded_to = -1;  ///< the steps with a sum (weight + bound) up to this were taken
-    int previous = -1;        ///< index of the previous placement on the path; -1: the start
+    int previous = -1;        ///< index of the previous placement on the path, or -1 at the start
     collective kind = collective::slice;
     bool settled = false;
     axis_list axes;

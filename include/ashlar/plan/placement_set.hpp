@@ -42,7 +42,7 @@ class placement_set {
  private:
   struct entry {
     std::uint64_t key;
-    int number;  ///< index of the placement; -1: a free slot
+    int number;  ///< index of the placement, or -1 for a free slot
   };
 
   /// Returns the slot that contains the placement with this key, or the free slot for it.

@@ -72,7 +72,7 @@ constexpr placement reduced(placement p) {
 /// the target. If the two are partial with different reductions, the path goes through a placement
 /// without P.
 struct remaining_path {
-  role_distances const* to_target;  ///< distances to the target; null: the bound is 0
+  role_distances const* to_target;  ///< distances to the target, or null for a bound of 0
   /// Distances to the target through a placement without P. Null if the reduction does not change.
   role_distances const* to_whole;
   reduction op;  ///< the reduction of the target

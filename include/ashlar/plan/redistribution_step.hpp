@@ -127,8 +127,8 @@ struct shard_elements {
 
 /// Returns the traffic (messages and elements) by which the cost model prices a step. No rank
 /// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
-/// most. Otherwise it may be more, since the largest shards are taken for what a rank receives, and
-/// the smallest shards for what it has already.
+/// most. Otherwise it may be more than that of any rank. It assumes that a rank needs as many
+/// elements as the largest shard has, and already has only as many as the smallest shards have.
 ///
 ///   group      the number of ranks that take part in one collective
 ///   pairwise   for a permute: whether each rank exchanges its whole shard with one other rank

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The common interface of all search algorithms. A problem, a mesh, a machine and options go in; a
-// plan with a certified lower bound comes out.
+// The common interface of all search algorithms. An algorithm takes a problem, a mesh, a machine
+// and options, and returns a plan with a certified lower bound.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
 //   found.plan, found.lower_bound, found.gap, found.how
@@ -47,9 +47,11 @@ struct progress {
 
 struct options {
   std::uint64_t seed = 0;
-  std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0: no limit
-  double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
-  double lower_bound = 0;    ///< a bound in seconds that the caller knows; 0: it is computed
+  std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0 means no limit
+  /// Approximate time limit, checked every 64 evaluations; 0 means no limit.
+  double seconds = 0;
+  /// A bound in seconds that the caller knows, or 0 if it must be computed.
+  double lower_bound = 0;
   bool whole_space = false;  ///< whether dominated choices are searched, too (choice_class.hpp)
   /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
   /// residual block) may take a choice. If it is empty, every choice is permitted.
@@ -72,7 +74,7 @@ constexpr char const* to_string(ending e) {
 template <int N = dynamic_size>
 struct basic_result {
   basic_plan<N> plan;      ///< plan.gap equals `gap`
-  double lower_bound = 0;  ///< in seconds; at most plan.seconds
+  double lower_bound = 0;  ///< a lower bound in seconds, at most plan.seconds
   /// 1 - lower_bound / plan.seconds: the largest fraction of the time that another plan can save.
   double gap = 0;
   std::int64_t evaluations = 0;
@@ -121,8 +123,8 @@ class watch {
     return true;
   }
 
-  /// Returns whether this weight of a plan (its seconds, plus a tiny amount per collective) is less
-  /// than the weights of all earlier plans. If so, records it as the best one.
+  /// Returns whether this weight of a plan (its seconds, plus a tiny amount for each collective) is
+  /// less than the weights of all earlier plans. In this case, records it as the best weight.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;

@@ -76,7 +76,7 @@ class assign_axes {
     double promise, cost;
     int element, choice;     ///< the last element, and its choice in the model
     axis_order order, from;  ///< how shards nest, and which axes have which rows (reordered.hpp)
-    int parent;              ///< index of the partial plan without the last element; -1: none
+    int parent;              ///< index of the partial plan without the last element, or -1
     /// Index in all_ of the partial plan whose last element is the begin of the enclosing residual
     /// block; -1 if there is no such block.
     int outer;
@@ -217,8 +217,8 @@ class assign_axes {
 
   /// Returns a lower bound of the weight of everything after element i if element i takes choice k.
   /// The bound is the least weight if axes of equal extent and network tier are not distinguished.
-  /// `outer` is the partial plan that ends with the begin of the enclosing residual block; -1:
-  /// none.
+  /// `outer` is the index of the partial plan that ends with the begin of the enclosing residual
+  /// block, or -1 if there is no such block.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;

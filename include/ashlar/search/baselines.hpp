@@ -123,7 +123,7 @@ constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const&
 
 }  // namespace detail
 
-/// Returns the plan in which every axis is data parallel. Arguments, units and errors are as for
+/// Returns the plan in which every axis is data parallel. Arguments, units and errors are those of
 /// `optimal`.
 template <int N>
 constexpr basic_plan<N> data_parallel(basic_problem<N> const& net, topology const& t,
@@ -134,7 +134,7 @@ constexpr basic_plan<N> data_parallel(basic_problem<N> const& net, topology cons
 }
 
 /// Returns the plan of ZeRO-3: every axis is data parallel, and parameters are stored split along
-/// all axes. Arguments, units and errors are as for `optimal`.
+/// all axes. Arguments, units and errors are those of `optimal`.
 template <int N>
 constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, machine const& m) {
   return detail::constrained(net, t, m, true, [](int, training_row const& r, layer_spec const&) {
@@ -143,7 +143,7 @@ constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, m
 }
 
 /// Returns the plan in which the last axis is tensor parallel and the others are data parallel.
-/// Arguments, units and errors are as for `optimal`.
+/// Arguments, units and errors are those of `optimal`.
 template <int N>
 constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology const& t,
                                         machine const& m) {
@@ -154,7 +154,7 @@ constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology co
 }
 
 /// Returns the plan in which the experts of mixtures are split along all axes and all else is data
-/// parallel. Arguments, units and errors are as for `optimal`.
+/// parallel. Arguments, units and errors are those of `optimal`.
 template <int N>
 constexpr basic_plan<N> expert_parallel(basic_problem<N> const& net, topology const& t,
                                         machine const& m) {
@@ -166,7 +166,7 @@ constexpr basic_plan<N> expert_parallel(basic_problem<N> const& net, topology co
 }
 
 /// Returns the plan of the Summa layout, in which both dims of every matrix are split. The last
-/// axis splits columns and features. Arguments, units and errors are as for `optimal`.
+/// axis splits columns and features. Arguments, units and errors are those of `optimal`.
 template <int N>
 constexpr basic_plan<N> summa_parallel(basic_problem<N> const& net, topology const& t,
                                        machine const& m) {

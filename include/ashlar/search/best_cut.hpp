@@ -42,7 +42,7 @@ struct found_cut {
   std::vector<int> limits;
   pipelines::schedule order;
   double seconds = unreachable;
-  /// Whether a cut that may be faster exceeds the memory limit.
+  /// Says whether a cut that may be faster exceeds the memory limit.
   bool is_limited = false;
 };
 
@@ -50,8 +50,8 @@ namespace detail {
 
 class cut_search {
  public:
-  /// Only cuts of fewer than `known` seconds are found. `limit` is the most bytes per rank; 0: no
-  /// limit.
+  /// Only cuts of fewer than `known` seconds are found. `limit` is the most bytes per rank; 0 means
+  /// no limit.
   cut_search(cut_costs& net, schedule_choice choice, int parts, int micro_batches,
              std::int64_t limit, double known)
       : net_(net), choice_(choice), shape_(choice.shape(parts, micro_batches)), limit_(limit) {
@@ -64,8 +64,8 @@ class cut_search {
     auto const stages = net_.stages(cut, shape_);
     auto const skips = net_.skips(cut, shape_);
     if (least(stages, skips) >= best_.seconds * nearly) return;
-    // A cut that fits in no order can only set is_limited. If that is set already, such a cut is
-    // not priced.
+    // A cut that does not fit in memory with any order of passes can only set is_limited. If
+    // is_limited is set already, such a cut is not priced.
     if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
@@ -76,15 +76,15 @@ class cut_search {
     bool const delays = choice_.kind == schedule_kind::delayed;
     if ((choice_.kind != schedule_kind::searched && !delays) || limit_ == 0) {
       with();
-      // The order for equal costs may fit where the order for these costs does not.
+      // If the order for these costs does not fit in memory, the order for equal costs may fit.
       if (limit_ > 0 && choice_.fits_costs())
         keep(cut, stages, costs, skips,
              make_schedule(choice_, shape_.positions, shape_.micro_batches, {}, {}));
       return;
     }
     auto const any = most;
-    // `fits`: the memory permits at least one micro-batch in flight in every stage. `is_short`: in
-    // some stage it permits fewer than 1F1B has.
+    // `fits` says whether the memory permits at least one micro-batch in flight in every stage.
+    // `is_short` says whether in some stage it permits fewer than 1F1B has there.
     bool fits = true, is_short = false;
     std::vector<std::int64_t> held;
     for (std::size_t k = 0; k < most.size(); ++k) {
@@ -244,14 +244,15 @@ class cut_search {
 
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 
-  /// Returns a lower bound of the step's seconds for one stage, as the head of this file says.
+  /// Returns a lower bound of the step's seconds that follows from one stage, as the comment at the
+  /// top of this file explains.
   double bound_of(pipeline_stage const& s, int first_unit, int last_unit) const {
     double const m = shape_.micro_batches;
     auto const before = net_.stage(0, first_unit, false);
     double const head = first_unit == 0 ? 0 : before.forward;
     // If each part holds one stage, the tied parameters whose first use is on an earlier stage
-    // cross to this one. If parts hold several stages, it is not known here which ones cross, so
-    // none counts.
+    // cross to this one. If parts hold several stages, it is not known here which tied parameters
+    // cross, so none of them counts.
     double const ties = shape_.chunks == 1 ? net_.tie_seconds(first_unit, last_unit) : 0;
     double const waits = head + m * s.seconds + s.synchronize + ties;
     if (!is_plain()) return waits;
@@ -322,7 +323,8 @@ class cut_search {
     }
     return true;
   }
-  /// Returns the bytes by which each part exceeds the limit, or negative numbers.
+  /// Returns the bytes by which each part exceeds the limit. The number of a part that does not
+  /// exceed the limit is negative or 0.
   std::vector<std::int64_t> excess_of(std::vector<int> const& cut,
                                       pipelines::schedule const& order) {
     pipeline_memory const memory(order, net_.boundaries(cut), net_.bytes_of_skips(cut));

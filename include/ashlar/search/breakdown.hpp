@@ -86,8 +86,8 @@ struct halo_exchange {
   double seconds = 0;  ///< seconds per exchange
 };
 
-/// Returns how often and at what cost layer i exchanges halos, the rows that windows of several
-/// ranks read: those of dx if `back`, otherwise those of x.
+/// Returns how often layer i exchanges halos (the rows that windows of several ranks read), and the
+/// cost of this. The halos are those of dx if `back` is true, otherwise those of x.
 template <int N>
 constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          int i, machine const& m, bool back) {

@@ -272,8 +272,8 @@ class chain_model {
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
-  /// Per element of the chain: the index of its permitted choices in listed_ or permitted_; -1: all
-  /// choices are permitted.
+  /// For each element of the chain, the index of its permitted choices in listed_ or permitted_, or
+  /// -1 if all choices are permitted.
   scratch<int> list_of_;
   pruning prune_;
   recomputation again_;

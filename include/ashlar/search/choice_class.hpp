@@ -64,11 +64,12 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 
 /// The choices of one layer, or of one residual block as a whole, with their prices.
 struct choice_class {
-  int layer = 0;  ///< the layer; of a residual block: the layer at its begin
-  int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block
-  /// The extents of x and y. Of a block, both are the largest extents at its four boundaries.
+  int layer = 0;  ///< the layer, or the layer at the begin of the residual block
+  int end = -1;   ///< the layer at the end of the residual block, or -1 for a single layer
+  /// The extents of x and y. For a residual block, both are the largest extents at its four
+  /// boundaries.
   shape x_extents, y_extents;
-  bool plain = true;  ///< false: a residual block whose neighbours use its x with other extents
+  bool plain = true;  ///< false if neighbours of the residual block use its x with other extents
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
@@ -199,7 +200,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   for (int j = 0; j < n; ++j) {
     double const* const px = paths.weight_from(x_table, sx[j]);
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
-    // One expression, because Clang limits the number of statements in constant evaluation.
+    // This is a single expression, because Clang limits the number of statements in constant
+    // evaluation.
     for (int i = 0; i < n && alive[j]; ++i)
       alive[j] = !(
           i != j && alive[i] && w[i] <= w[j] &&

@@ -123,7 +123,7 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step performs the two moves at the boundary of two neighbouring layers:
+/// Says how often a step performs the two moves at the boundary of two neighbouring layers:
 /// - `activation`: from the left layer's y to the right layer's x
 /// - `gradient`: from the right layer's dx to the left layer's dy
 struct boundary_times {

@@ -28,8 +28,8 @@ class crossing_prices {
     transfer_bytes bytes;   ///< bytes of the tensor on both parts
   };
 
-  /// `part` is the mesh of one of the equal parts of a pipeline. `axis` is the number of the axis
-  /// along which the parts stand, or -1 if there is only one part, so that nothing crosses.
+  /// `part` is the mesh of one of the equal parts of a pipeline. `axis` is the number of the mesh
+  /// axis that the parts divide, or -1 if there is only one part, so that nothing crosses.
   crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
     if (axis < 0) return;
     both_.axis[axis].extent *= 2;

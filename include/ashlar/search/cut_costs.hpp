@@ -24,8 +24,8 @@ class cut_costs {
       : points_(std::move(cutting_points)),
         price_([&model](int first) { return model.cut(first); }),
         measure_([&model](int first, int last) { return model.bytes(first, last); }) {
-    // Looking for the skips that a cut divides takes time for each cut. Few nets have skips, so for
-    // all other nets this is left out.
+    // Finding the skips that a cut divides takes time for each cut. Few nets have skips, so the
+    // search for them is omitted for all other nets.
     if (!model.skips_between(points_).empty()) {
       skips_ = [&model](std::vector<int> const& limits, pipelines::schedule const& order) {
         return model.skips(limits, order);

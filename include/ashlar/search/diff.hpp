@@ -7,7 +7,7 @@
 // may differ.
 //
 //   auto const d = search::diff(problem, a, b, machine);
-//   d.total.seconds()                     by how much b is slower than a; negative: b is faster
+//   d.total.seconds()                     by how much b is slower than a; negative if b is faster
 //   d.elements[7].cost                    the cost of element 7 in b minus its cost in a, split
 //                                         into work, activations, ... as in breakdown.hpp
 //   std::cout << d;                       prints totals, then elements, largest difference first

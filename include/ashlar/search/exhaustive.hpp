@@ -87,7 +87,7 @@ class enumeration {
 }  // namespace detail
 
 /// Returns a plan of least predicted seconds, found by trying all plans. It costs as much as the
-/// plan that `optimal` returns. Arguments and errors are as for `optimal`.
+/// plan that `optimal` returns. Arguments and errors are those of `optimal`.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,

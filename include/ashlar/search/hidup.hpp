@@ -25,7 +25,7 @@
 //              signature row on all axes of a mesh. A move may still take a step for each axis.
 //   memory     There is no memory limit.
 //
-// The seconds of the plan are those of the timeline (step/timeline.hpp), as for plans of `optimal`.
+// The seconds of the plan are those of the timeline (step/timeline.hpp), as in plans of `optimal`.
 
 #include <string>
 

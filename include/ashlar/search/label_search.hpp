@@ -115,7 +115,7 @@ class label_search {
   ///   boundary   the weight of the moves in front of element i
   ///   i, k       the new element and its choice
   ///   rest       the least cost of all elements after i
-  ///   outer      the choice of the enclosing residual block; -1: none
+  ///   outer      the choice of the enclosing residual block, or -1
   ///   outside    if i is the end of a residual block: the result of chain_memory::outside_of for
   ///              its begin
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
@@ -144,7 +144,7 @@ class label_search {
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
     // A label is compared with those that were kept before it. In this order, most labels come
-    // after the labels that dominate them, so few labels are kept for nothing.
+    // after the labels that dominate them, so few labels are kept that are dominated later.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -191,7 +191,7 @@ class label_search {
   /// same residual blocks. Returns the labels of `last`.
   ///   lists   the labels of `first`
   ///   rest    the result of what_follows for these elements
-  ///   outer   the choice of the innermost enclosing residual block; -1: none
+  ///   outer   the choice of the innermost enclosing residual block, or -1
   ///   held    the bytes that all enclosing residual blocks hold
   constexpr label_lists level(int first, int last, label_lists lists,
                               scratch<scratch<double>> const& rest, int outer,

@@ -89,8 +89,9 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 }
 
 struct memory_dual {
-  double bound = 0;  ///< lower bound of the weight of all plans that fit; unreachable: none fits
-  double price = 0;  ///< λ, seconds per byte
+  /// Lower bound of the weight of all plans that fit; `unreachable` if none fits.
+  double bound = 0;
+  double price = 0;           ///< λ, seconds per byte
   scratch<int> light, heavy;  ///< paths of equal cost at this price, below and above the limit
 };
 

@@ -76,8 +76,8 @@ class limited_stages {
   limited_stages(limited_stages const&) = delete;
   limited_stages& operator=(limited_stages const&) = delete;
 
-  /// Returns a lower bound of the seconds of a step, from the searches so far. Without `exact`, there
-  /// is none, and the result is 0.
+  /// Returns a lower bound of the seconds of a step, which follows from the searches so far.
+  /// Without `exact` there is no such bound, and the result is 0.
   double least() const {
     if (!exact_) return 0;
     double const m = order_.micro_batches, w = chain_.micro_batches;
@@ -93,8 +93,8 @@ class limited_stages {
     return bound;
   }
 
-  /// Makes the next search that may raise the bound. Returns false if none is left. Bounds of
-  /// `known` seconds or more need not be told apart.
+  /// Makes the next search of a stage that may raise the bound. Returns false if no such search is
+  /// left. A bound of `known` seconds is sufficient, so the searches need not find higher bounds.
   bool sharpen(double known) {
     std::size_t const s = count(), k = next_;
     if (!exact_ || k > s) return false;
@@ -104,8 +104,9 @@ class limited_stages {
       search(stage, machine_, known);
       return true;
     }
-    // Then the large w: within the memory limit for the stage of largest V, and without a limit for
-    // the other stages, which count little.
+    // The stages are then searched with the large w. The stage of largest V is searched within the
+    // memory limit. The other stages have little effect on the bound, so they are searched without
+    // a limit.
     for (std::size_t j = 0; j < s; ++j) search_long(j, unlimited_, 1, unreachable);
     auto const stage = static_cast<std::size_t>(std::max_element(v_.begin(), v_.end()) -
                                                 v_.begin());
@@ -116,8 +117,8 @@ class limited_stages {
   }
 
   /// Searches all stages on one mesh. `limit` is the most bytes per rank that a single stage may
-  /// need. Gives up with an incomplete result when a stage shows that the step takes about `known`
-  /// seconds or more. Throws if a stage does not fit.
+  /// need. If a stage shows that the step takes about `known` seconds or more, stops with an
+  /// incomplete result. Throws if a stage does not fit.
   separate_stages<N> plan(std::int64_t limit, double known) {
     topology t = mesh_;
     for (int round = 0; round < 3; ++round)
@@ -134,11 +135,11 @@ class limited_stages {
 
   std::size_t count() const { return limits_.size() - 1; }
 
-  /// Returns how many times as long as one of its stages a part runs. A part runs as many stages as
-  /// it has chunks. But stages with fewer micro-batches in flight may be a little faster, so the
-  /// result is a little less than the number of chunks.
+  /// Returns the seconds that a part runs, divided by those of one of its stages. A part runs as
+  /// many stages as it has chunks. But stages with fewer micro-batches in flight may be a little
+  /// faster, so the result is a little less than the number of chunks.
   double share() const { return order_.chunks > 1 ? 0.87 * order_.chunks : 1; }
-  /// Returns the V of a stage from which on a step takes `seconds` or more.
+  /// Returns the least V of a stage with which a step takes `seconds` or more.
   double needed(double seconds) const {
     if (seconds == unreachable) return unreachable;
     return seconds * chain_.micro_batches / (share() * order_.micro_batches);

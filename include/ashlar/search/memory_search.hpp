@@ -18,8 +18,8 @@ template <int N, class Watch>
 class memory_search {
  public:
   /// Solves the Lagrangian dual for plans of at most `limit` bytes per rank. `known` is the weight
-  /// of the best known plan; `unreachable` means that there is none. If no plan that fits is known
-  /// after that, looks for any plan that fits.
+  /// of the best known plan; `unreachable` means that there is none. If no fitting plan is known
+  /// afterwards, looks for any plan that fits.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),

@@ -29,7 +29,8 @@ namespace ashlar::search {
 
 struct front_options {
   int limits = 12;  ///< number of memory limits, including the highest and the lowest
-  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
+  /// Says which choices are permitted, like the filter of optimal().
+  std::function<bool(int, layer_choice const&)> permits{};
   /// Called after every limit with the number of finished limits and of all limits.
   std::function<void(int done, int of)> on_progress{};
 };
@@ -39,11 +40,11 @@ struct front_options {
 template <int N = dynamic_size>
 struct basic_memory_front {
   std::vector<basic_plan<N>> plans;
-  std::int64_t memory = 0;  ///< bytes per rank that the machine has; 0: unknown
+  std::int64_t memory = 0;  ///< bytes per rank that the machine has, or 0 if unknown
 };
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory
-/// limits. Errors are as for `optimal`.
+/// limits. Errors are those of `optimal`.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {

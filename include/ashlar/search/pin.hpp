@@ -32,9 +32,10 @@
 namespace ashlar::search {
 
 struct pin {
-  std::string text;             ///< as written by the user
+  std::string text;             ///< the text that the user has written
   std::string element, tensor;  ///< the parts before and after the '.' that separates them
-  placement wanted;             ///< as prescribed; B on axes that the pin leaves free
+  /// The prescribed placement, with B on axes that the pin leaves free.
+  placement wanted;
   inplace_vector<bool, max_axes> is_free;  ///< per axis: whether the pin prescribes nothing
 
   bool any_free() const { return is_free.contains(true); }

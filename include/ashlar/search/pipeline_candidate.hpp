@@ -30,11 +30,11 @@ struct pipeline_options {
   std::vector<std::string> schedules{};
   /// For the schedule "interleaved" without a number: the numbers of stages per part to try.
   std::vector<int> chunks{2, 4};
-  /// Whether stages may begin at any element that is not inside a residual block. Otherwise all
-  /// stages have equally many repeated blocks.
+  /// Says whether stages may begin at any element that is not inside a residual block. Otherwise
+  /// all stages have equally many repeated blocks.
   bool any_cuts = false;
-  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need
-  /// more are not tried.
+  /// The most micro-batches that a stage may have in flight. 0 means any number. Schedules that
+  /// need more are not tried.
   int in_flight = 0;
   /// Placements that the plan must have (pin.hpp), on the mesh of one part. Its axes are those of
   /// the whole mesh. The axis that the parts divide has the rest of its extent, and a pin says

@@ -51,7 +51,7 @@ struct stage_bytes {
   std::int64_t lasting = 0;  ///< part of `one` that is held for the whole step
   std::int64_t held = 0, waiting = 0;
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
-  /// Whether a tied parameter arrives from another part, and is redistributed before the first
+  /// Says whether a tied parameter arrives from another part and is redistributed before the first
   /// forward pass reads its input.
   bool tied = false;
 };
@@ -137,7 +137,7 @@ class pipeline_memory {
  private:
   /// The memory of a part while its passes run one after another.
   struct part_memory {
-    std::vector<stage_bytes> own;  // of its stages, by chunk
+    std::vector<stage_bytes> own;  // the bytes of its stages, by chunk
     // The bytes in memory: those that all stages hold for the whole step, held and waiting values,
     // skips, and tensors of neighbouring stages.
     std::int64_t now;
@@ -186,8 +186,8 @@ class pipeline_memory {
     }
   };
 
-  /// Returns the tensor between a stage and the next one: the output of the former (forward), or
-  /// its gradient.
+  /// Returns the bytes of the tensor that crosses between a stage and the next one: the output of
+  /// `stage` if `forward` is true, otherwise the gradient of this output.
   transfer_bytes const& between(int stage, bool forward) const {
     auto const& both = boundaries_[static_cast<std::size_t>(stage)];
     return forward ? both.forward : both.backward;

@@ -58,8 +58,9 @@ struct pipeline_plan {
   plan chosen;
   int axis = -1;  ///< the mesh axis that the parts divide; -1 for one part
   std::vector<pipeline_stage> stages;
-  /// The order of the passes on each part of the mesh. Position p of the schedule is part p.
-  /// `stages` are in the order of the net, also if each part holds several chunks. Empty: 1F1B.
+  /// The order of the passes on each part of the mesh. Position p of the schedule is part p of the
+  /// mesh. The list `stages` has the order of the net, even if each part holds several chunks of
+  /// the net. An empty schedule stands for 1F1B.
   pipelines::schedule order;
   /// The skips whose ends are on different stages, with the seconds of what they send.
   pipelines::skip_transfers skips;

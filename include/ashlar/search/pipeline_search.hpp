@@ -123,8 +123,9 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with the micro-batches that weigh a stage's passes against synchronization:
-  /// m + parts - 1 instead of m. Under 1F1B, a step lasts about as long as that many passes.
+  /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
+  /// as long as the passes of that many micro-batches on one stage, so this number weighs the time
+  /// of passes against that of synchronization.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;
@@ -232,10 +233,10 @@ class pipeline_search {
     }
     a.order = first_order(c, choice, m, costs.model, limits);
     a.limits = std::move(limits);
-    // Other placements are seldom much faster than these with recomputation. So the stages are
-    // searched alone only if this pipeline is nearly as fast as the best one. If these placements
-    // never fit, the schedule is hardly the reason. Then the stages are searched alone for one
-    // schedule only.
+    // These placements may fit if the stages recompute segments. Other placements are seldom much
+    // faster than that, so the stages are searched alone only if this pipeline is nearly as fast as
+    // the best one. If these placements do not fit even with recomputation, the reason is seldom
+    // the schedule, so the stages are then searched alone for one schedule only.
     if (auto const again = recompute_to_fit(costs.model, a.limits, a.order, machine_.memory)) {
       auto const p = offer(c, c.chosen, a.limits, *again, a.order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);
@@ -291,8 +292,9 @@ class pipeline_search {
     }
   }
 
-  /// Searches each stage alone within the memory limit. A stage gets less room than the limit if the
-  /// pipeline needs more with what waits for later passes and transfers.
+  /// Searches the plan of each stage alone within the memory limit. In a pipeline, a stage also
+  /// holds values that wait for later passes and transfers. If the pipeline exceeds the limit
+  /// because of these, the stages are searched again with less room.
   void search_alone(attempted& a) {
     auto const& c = candidates_[a.candidate];
     // No stage fits in `below`. In `above`, the stages fit, but the pipeline exceeds the limit.

@@ -115,7 +115,8 @@ class role_graph {
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    // Per state: the times of its last improvement and of its last visit. The clock counts visits.
+    // For each state, the times of its last improvement and of its last visit. The clock counts
+    // visits.
     scratch<int> improved(size), looked(size);
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();

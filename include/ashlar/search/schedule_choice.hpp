@@ -84,8 +84,9 @@ inline constexpr std::string_view schedule_names[] = {
     "1f1b",  "eager", "gpipe",   "searched", "interleaved",
     "zb_h1", "zb_h2", "delayed", "zb_v",     "dual_pipe_v"};
 
-/// Reads the name of a schedule. `chunks` are the numbers of chunks for which "interleaved" without
-/// a number stands. Throws ashlar::error if there is no such schedule.
+/// Reads the name of a schedule. The name "interleaved" without a number stands for interleaved
+/// schedules with each of these numbers of `chunks`. Throws ashlar::error if there is no such
+/// schedule.
 inline std::vector<schedule_choice> schedule_choices(std::string_view name,
                                                      std::vector<int> const& chunks = {2}) {
   std::vector<schedule_choice> found;

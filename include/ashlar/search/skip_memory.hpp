@@ -61,8 +61,8 @@ inline std::int64_t held_for_skips(pipelines::schedule const& s, int position,
   for (auto const& it : skips) {
     int const begin = s.position_of(it.from), end = s.position_of(it.to);
     int const ahead = begin == end ? 0 : 1;
-    // How many inputs x and how many gradients of skip k have been made and not yet read after the
-    // passes so far, and the most of each at any time.
+    // x and dx count the inputs and the gradients of this skip that the passes so far have made and
+    // that no pass has read yet. most_x and most_dx are the largest values of x and dx.
     int x = 0, dx = 0, most_x = 0, most_dx = 0;
     for (auto const& p : passes) {
       auto const& a =

@@ -14,8 +14,8 @@
 //
 // If the two uses of a tied parameter are on two parts, the parameter crosses to the part of the
 // later use, and the gradient of the later use crosses back. The stage of the later use counts both
-// crossings as part of the end of a step, although the former can hide behind the passes of other
-// stages.
+// crossings as part of the end of a step, although the crossing of the parameter can hide behind
+// the passes of other stages.
 //
 // A split backward pass leaves a part W for later: the parameter gradients of layers that can
 // compute them alone (backward_form::halves and gradients_only). All else belongs to the gradient
@@ -153,8 +153,9 @@ class stage_model {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
   /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
-  /// between the parts of its two uses. If one rank owns them, this includes the moves before and
-  /// after, as if the part replicated what has crossed before the owner gets it.
+  /// between the parts of its two uses. If one rank owns the parameter or the gradient, the result
+  /// includes the moves before and after the crossing. It is computed as if the receiving part
+  /// replicated the tensor before the owner gets it.
   double tie_seconds(tie const& t) {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
     auto const& own = whole_[t.first].parameters[t.first_index];

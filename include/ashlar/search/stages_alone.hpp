@@ -135,8 +135,8 @@ double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& po
   return sum;
 }
 
-/// Returns the first lower bound of the head of this file. `chain` has the micro-batches of a step,
-/// and every stage consists of whole pieces.
+/// Returns the first of the lower bounds that the comment at the top of this file explains. `chain`
+/// has the micro-batches of a step, and every stage consists of whole pieces.
 template <int N, class Layout>
 double least_step(basic_problem<N> const& chain, std::vector<int> const& points, int parts,
                   topology const& t, machine const& unlimited, Layout const& layout,

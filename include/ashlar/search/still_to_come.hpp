@@ -66,7 +66,8 @@ class still_to_come {
   /// the later elements alone.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
-    std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet
+    // The least bytes that element i needs while it runs, or -1 while unknown
+    std::int64_t running = -1;
     needed all{here.lasting, 0, 0, 0, here.renew};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
     bool const back = !ends_in_sum(model_.net(), i) || i + 1 == model_.size();

@@ -4,8 +4,9 @@
 #pragma once
 
 // Searches a chain with tied parameters (step/problem.hpp). The two uses of such a parameter may be
-// far apart in the chain, but have one storage. If the storage is prescribed, the rest is a chain
-// as any other. So every storage is tried in turn, and the best plan is the best of all:
+// far apart in the chain, but have one storage. If the storage is prescribed, the search is that of
+// a chain without ties. So the chain is searched with one storage after another, and the best of
+// these plans is returned:
 //
 //   storages tried     those that one of the two layers could have by itself (choices.hpp)
 //   left out           for the first tie, if there is no filter: storages that differ from another
@@ -107,8 +108,8 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
     }
     return;
   }
-  // The prescribed storage of the first tie distinguishes axes that were interchangeable before, so
-  // for each further tie all storages are tried.
+  // A prescribed storage of the first tie may treat interchangeable axes differently, so that they
+  // are no longer interchangeable. So all storages are tried for each further tie.
   for (auto const& store : storages(net, net.ties[number], t, all || number > 0))
     try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, best,
                  refused, errors);

@@ -6,10 +6,10 @@
 // Computes the bytes of a tensor that goes from a stage of a pipeline to a neighbouring stage, on
 // the rank that holds most. The tensor has up to four placements:
 //
-//   made       as the pass of the one stage makes it
-//   leaving    as it is sent to the other part, after a redistribution if this is another placement
-//   arriving   as it is received there
-//   read       as the pass of the other stage reads it, after another redistribution
+//   made       The pass of one stage makes the tensor at this placement.
+//   leaving    The tensor is redistributed to this placement, and sent to the other part.
+//   arriving   The other part receives it at this placement.
+//   read       It is redistributed to this placement, and the pass of the other stage reads it.
 //
 // If both stages are on one part, the tensor is redistributed from the first placement to the last.
 // pipeline_memory.hpp says when these bytes are in memory.
@@ -19,8 +19,8 @@
 
 namespace ashlar::search {
 
-/// Bytes per rank of one tensor. The peaks include the source of their redistribution. If there is
-/// nothing to redistribute, they are the bytes of the tensor.
+/// The bytes of one tensor on a rank. The peaks are those of redistributions, and include the
+/// tensor before the redistribution. If the tensor is not redistributed, the peaks are its bytes.
 struct transfer_bytes {
   std::int64_t made = 0, leaving = 0, arriving = 0;
   std::int64_t before = 0;  ///< peak of the redistribution before the send

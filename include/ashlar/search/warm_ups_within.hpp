@@ -24,8 +24,8 @@
 
 namespace ashlar::search::detail {
 
-/// Returns all lists of depths that are at most `most` and nowhere larger than at the position
-/// before, or an empty list if there are more than 128.
+/// Returns all lists of warm-up depths in which no depth exceeds that of `most` at its position or
+/// the depth of the position before. Returns an empty list if there are more than 128 such lists.
 inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& most) {
   std::vector<std::vector<int>> lists{{}};
   for (int const bound : most) {

@@ -240,7 +240,7 @@ class recomputation_search {
 }  // namespace detail
 
 /// Returns the plan of least predicted seconds among those of at most machine.memory bytes per
-/// rank. Arguments are as for `optimal`. Throws ashlar::error if no plan fits; the message states
+/// rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the message states
 /// the least possible memory.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,

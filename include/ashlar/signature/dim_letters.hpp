@@ -63,7 +63,7 @@ constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
 struct matched_dims {
   shape extents;
   dim_letters x, y;
-  int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1; -1: none
+  int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1, or -1
 };
 
 /// Matches the dims of two operands of extents `x` and `y` from the last one on.

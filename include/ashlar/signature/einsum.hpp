@@ -41,7 +41,7 @@ struct einsum_text {
   }
 };
 
-/// What is wrong with the text of an einsum.
+/// Says what is wrong with the text of an einsum.
 enum class einsum_fault : signed char { none, form, letter_twice, unknown_letter };
 
 /// The letters of the dims of operands a and b and of result c. If the einsum has one operand, `b`
@@ -93,17 +93,17 @@ constexpr signature_table einsum_signatures(std::string_view a, std::string_view
   return table;
 }
 
-/// How the matrix products use one of the arrays a, b and c: `order` is the order of its letters in
-/// memory. `transposed` says that its matrices are transposed, as [batch, k, m] instead of [batch,
-/// m, k] for a. `copied` says that the operand or result has another order, so that the products
-/// use a copy in this order.
+/// Says how the matrix products use one of the arrays a, b and c: `order` is the order of its
+/// letters in memory. `transposed` says that its matrices are transposed, as [batch, k, m] instead
+/// of [batch, m, k] for a. `copied` says that the operand or result has another order, so that the
+/// products use a copy in this order.
 struct einsum_array {
   dim_letters order;
   bool transposed = false, copied = false;
 };
 
-/// How an einsum of two operands becomes a batch of matrix products: the letters of each role, and
-/// how the products use each array. `a_only` and `b_only` are summed before the products.
+/// Says how an einsum of two operands becomes a batch of matrix products: the letters of each role,
+/// and how the products use each array. `a_only` and `b_only` are summed before the products.
 struct einsum_order {
   dim_letters batch, m, n, k, a_only, b_only;
   einsum_array a, b, c;

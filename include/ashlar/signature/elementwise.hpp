@@ -76,7 +76,8 @@ constexpr signature_table alike_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of x + y, with dims given by letters as for alike_signatures.
+/// Returns the signature table of x + y. Letters name the dims, in the same way as the arguments of
+/// alike_signatures.
 constexpr signature_table add_signatures(std::string_view x, std::string_view y,
                                          std::string_view out) {
   auto table = alike_signatures(x, y, out);
@@ -92,8 +93,8 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return add_signatures(x, y, x);
 }
 
-/// Returns the signature table of the element-wise product x · y, with dims given by letters as for
-/// alike_signatures.
+/// Returns the signature table of the element-wise product x · y. Letters name the dims, in the
+/// same way as the arguments of alike_signatures.
 constexpr signature_table multiply_signatures(std::string_view x, std::string_view y,
                                               std::string_view out) {
   auto table = alike_signatures(x, y, out);
@@ -106,8 +107,8 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   return multiply_signatures(x, y, x);
 }
 
-/// Returns the signature table of the element-wise quotient x / y, with dims given by letters as
-/// for multiply_signatures.
+/// Returns the signature table of the element-wise quotient x / y. Letters name the dims, in the
+/// same way as the arguments of multiply_signatures.
 constexpr signature_table divide_signatures(std::string_view x, std::string_view y,
                                             std::string_view out) {
   signature_table table;

@@ -73,7 +73,7 @@ constexpr signature_table where_signatures(int rank) {
   return table;
 }
 
-/// What the conversion of one element type to another does to numbers.
+/// Says what the conversion of one element type to another does to numbers.
 ///
 ///   exact      keeps every number, and so is linear and monotone
 ///   monotone   may round, but never reverses the order of two numbers. A NaN stays a NaN. A

@@ -157,10 +157,11 @@ struct action {
   int element = 0;
   int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
-  int move = -1;                ///< index into program::moves; -1: neither begins nor ends a move
-  int crossing = -1;            ///< index into program::crossings; -1: neither sends nor receives
+  int move = -1;  ///< index into program::moves, or -1 if no move begins or ends
+  /// Index into program::crossings, or -1 without a send or a receive.
+  int crossing = -1;
   double seconds = 0;           ///< seconds of the computation, on the busiest rank
-  int halo = -1;                ///< index into program::halos; -1: exchanges no halo
+  int halo = -1;                ///< index into program::halos, or -1 without an exchange of halos
   double halo_seconds = 0;      ///< seconds of the exchange of halos (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
   std::int64_t workspace = 0;   ///< bytes that the action needs in addition to its values

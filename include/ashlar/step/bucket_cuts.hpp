@@ -34,7 +34,7 @@ inline namespace step {
 struct ready_transfer {
   double ready = 0;    ///< seconds
   double latency = 0;  ///< seconds
-  double seconds = 0;  ///< without the latency
+  double seconds = 0;  ///< the seconds without the latency
 };
 
 /// Returns the ends of the buckets with which the last transfer ends earliest: bucket k has the

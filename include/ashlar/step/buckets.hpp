@@ -16,7 +16,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The bucket of each move of a program. -1: the move is in no bucket.
+/// The bucket of each move of a program, or -1 for a move that is in no bucket.
 using bucket_numbers = std::vector<int>;
 
 namespace step_detail {
@@ -30,8 +30,8 @@ struct synchronization_queue {
   std::vector<entry> entries;
 };
 
-/// Returns, for each value of a program, the move that synchronizes it. -1: no move does, or the
-/// move does not communicate.
+/// Returns, for each value of a program, the move that synchronizes it, or -1 if there is no such
+/// move or if the move does not communicate.
 constexpr std::vector<int> synchronizations(program const& p) {
   std::vector<int> move_of_sum(p.values.size(), -1);
   for (std::size_t k = 0; k < p.moves.size(); ++k) {

@@ -309,7 +309,7 @@ class program_check {
   std::vector<value_state> values_;
   std::vector<stage> moves_, crossings_;
   std::vector<int> begun_;  // per bucket: whether it has begun
-  int last_begun_ = -1;     // move that the previous action (ignoring releases) begins; -1: none
+  int last_begun_ = -1;     // the move that the action before, except releases, begins, or -1
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;

@@ -29,7 +29,7 @@ inline namespace step {
 
 /// The first wrong action among the programs of several ranks.
 struct order_fault {
-  int which = -1;  ///< index of the wrong program; -1: no fault
+  int which = -1;  ///< index of the wrong program, or -1 without a fault
   int action = -1;
   char const* what = "";
 
@@ -43,7 +43,7 @@ namespace step_detail {
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move, or the exchange of halos, that takes the ticket
-    int move;    ///< index of the move; -1: the transfer is an exchange of halos
+    int move;    ///< index of the move, or -1 for an exchange of halos
     int step;    ///< index of the step in the move's plan
   };
   std::vector<std::vector<ticket>> groups = std::vector<std::vector<ticket>>(std::size_t{1}

@@ -98,8 +98,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // Here the gradients of this layer are reduced over the ranks, for which they must be
-        // complete. So no weight gradient of the layer may be put after this action.
+        // This action reduces the gradients of the layer over the ranks, so they must be complete
+        // here. So no weight gradient of the layer may be moved behind this action.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;

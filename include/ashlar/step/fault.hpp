@@ -19,7 +19,7 @@ inline namespace step {
 struct fault {
   int action = -1;
   char const* what = "";  ///< the error message
-  int value = -1;         ///< index of a value that the message names; -1: none
+  int value = -1;         ///< index of a value that the message names, or -1
   int move = -1;
 
   constexpr bool found() const { return action >= 0; }

@@ -41,7 +41,8 @@ struct parameter_spec {
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
-  placement store{};      ///< where a tied parameter must be stored; no axes: the search chooses
+  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses.
+  placement store{};
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
@@ -98,9 +99,9 @@ struct saved_values_beside {
                                    saved_values_beside const&) = default;
 };
 
-/// A number with which a layer computes and which no extent or parameter shows, such as the ε of a
-/// norm. Weights that were trained with another number give wrong results, so it is compared with
-/// that of the weights (checkpoint/llama_check.hpp).
+/// A number in the computation of a layer that neither extents nor parameters show, such as the ε
+/// of a norm. If weights were trained with another number, the layer gives wrong results. So the
+/// number is compared with the one in the files of the weights (checkpoint/llama_check.hpp).
 struct layer_constant {
   label name;
   double value = 0;
@@ -131,15 +132,16 @@ struct layer_spec {
   block_spec blocks;
   inplace_vector<layer_constant, max_constants> constants;
   shape context;  ///< extents of the context that the layer reads; no dims: it reads none
-  /// Whether y of a row depends on other rows of the batch, as in a batch norm, or on the batches
-  /// before. Then micro-batches cannot take turns (check_turns.hpp).
+  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
+  /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
   /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
-  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0: none.
+  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means
+  /// that it keeps none.
   std::int64_t cached_values = 0;
-  /// Whether the layer has parameters for the positions of tokens, and its passes count positions
-  /// from those that nn::pass::cache has. Without this, a layer whose parameters depend on the
-  /// number of tokens cannot generate.
+  /// Says whether the layer has parameters for the positions of tokens, and whether its passes
+  /// count the positions of new tokens from the number of tokens in nn::pass::cache. If this is
+  /// false, a net with a layer whose parameters depend on the number of tokens cannot generate.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

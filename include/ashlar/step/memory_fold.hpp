@@ -56,11 +56,14 @@ struct held_by_residuals {
 /// `y_own` and `residuals`. "Last element" means the last one that was added, and "next element"
 /// the one after it.
 struct memory_so_far {
-  std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
-  std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
-  std::int64_t again = -1;       ///< peak of an unfinished recomputation; -1: there is none
-  std::int64_t synchronize = 0;  ///< in memory when the next element synchronizes gradients
-  std::int64_t renew = 0;        ///< most bytes that an element needs to renew its parameters
+  /// The bytes in memory when the next element's forward pass begins.
+  std::int64_t forward = 0;
+  /// The bytes in memory when the last element's backward pass begins.
+  std::int64_t backward = 0;
+  std::int64_t again = -1;  ///< peak of an unfinished recomputation, or -1 if there is none
+  /// The bytes in memory when the next element synchronizes gradients.
+  std::int64_t synchronize = 0;
+  std::int64_t renew = 0;  ///< most bytes that an element needs to renew its parameters
   std::int64_t peak = 0;
   std::int64_t y = 0;      ///< bytes of the last element's output
   std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere

@@ -14,7 +14,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct overlap_options {
-  std::int64_t limit = 0;    ///< the most bytes that a rank may use; 0: no limit
+  std::int64_t limit = 0;    ///< the most bytes that a rank may use; 0 means no limit
   bool buckets = true;       ///< whether gradients may share messages (buckets.hpp)
   bool renews_first = true;  ///< whether parameters may be renewed in the next step
   inplace_vector<prefetch_options, 8> gathers{

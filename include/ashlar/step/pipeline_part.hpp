@@ -26,12 +26,13 @@ constexpr int stage_of_element(std::vector<int> const& limits, int element) {
 
 struct pipeline_part {
   int position = 0;           ///< position of this part in the schedule
-  pipelines::schedule order;  ///< without faults (pipeline/check.hpp)
+  pipelines::schedule order;  ///< an order without faults (pipeline/check.hpp)
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
   std::vector<mesh_part> parts;  ///< by position; all have the same axes
-  /// Whether receives begin ahead (build_stage.hpp). False on a device: it carries out all
-  /// crossings of a rank one after the other, so they must begin in the common order.
+  /// Says whether receives begin ahead (build_stage.hpp). On a device they do not, because a device
+  /// carries out all crossings of a rank one after the other, so crossings must begin in the common
+  /// order.
   bool receives_ahead = true;
 
   constexpr int stages() const { return order.stages(); }

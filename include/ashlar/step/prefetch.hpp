@@ -102,8 +102,9 @@ constexpr program early_gathers(program const& p, int ahead) {
                      last->micro_batch == a.micro_batch;
     int const to = static_cast<int>(visits.size()) - ahead - (own ? 1 : 0);
     int const before = visits[static_cast<std::size_t>(to < 0 ? 0 : to)];
-    // The gather of a parameter that another part of a pipeline stores cannot begin before the
-    // parameter has arrived, so it stays behind the action that makes it.
+    // If another part of a pipeline stores a parameter, the gather of the parameter cannot begin
+    // before the parameter has arrived. So the gather stays behind the action that makes the
+    // parameter.
     if (before <= made_at[static_cast<std::size_t>(p.move_of(a).from)]) continue;
     begins[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
     taken[i] = 1;

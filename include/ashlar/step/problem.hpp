@@ -53,8 +53,8 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;     ///< index into problem::layers, where residuals have a layer_spec too
-  int partner = -1;  ///< index of the other end of a residual or skip; -1: a layer
-  int segment = -1;  ///< number of the segment that contains this element; -1: none
+  int partner = -1;  ///< index of the other end of a residual or skip, or -1 for a layer
+  int segment = -1;  ///< number of the segment that contains this element, or -1
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
@@ -71,9 +71,9 @@ struct tie {
 /// The largest number of ties in a problem.
 inline constexpr int max_ties = 4;
 
-/// How often the forward pass of an element of the layer chain runs: once, or twice because the
-/// element's segment is recomputed. `twice_from_here` marks the first element of such a segment,
-/// whose input x stays in memory.
+/// Says how often the forward pass of an element of the layer chain runs: once, or twice because
+/// the element's segment is recomputed. `twice_from_here` marks the first element of such a
+/// segment, whose input x stays in memory.
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
 /// The number of recomputed segments. If least < most, only this range is known. Then costs are
@@ -93,13 +93,13 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
   /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
-  /// computations of the others. 1: each micro-batch ends before the next one begins.
+  /// computations of the others. With 1, each micro-batch ends before the next one begins.
   int interleaved = 1;
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored
   int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
-  /// it.
+  /// Says whether an earlier pipeline stage sends x to this chain, and whether a later stage sends
+  /// dy to it.
   bool stages_before = false, stages_after = false;
   int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;

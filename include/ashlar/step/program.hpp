@@ -30,7 +30,8 @@ struct program_move {
   int micro_batch = 0;
   int from = -1, to = -1;  ///< indices of the source and of the result in program::values
   int path = 0;            ///< index into program::paths
-  int bucket = -1;         ///< number of its bucket, whose moves begin together; -1: in no bucket
+  /// Number of its bucket, whose moves begin together, or -1 without a bucket.
+  int bucket = -1;
 
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
 };
@@ -57,8 +58,8 @@ struct program {
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int elements = 0;
   int element_size = 0;  ///< bytes per element of a tensor of activations
-  /// Whether stored parameters are renewed at the begin of the step, from the values that the step
-  /// before has updated, instead of after the updates (renewal_first.hpp).
+  /// Says whether stored parameters are renewed at the begin of the step, from the values that the
+  /// step before has updated, instead of after the updates (renewal_first.hpp).
   bool renews_first = false;
   std::vector<action> actions;
   std::vector<value> values;

@@ -106,7 +106,7 @@ class program_builder : public halo_writer {
     }
   }
 
-  /// Which gradients a backward pass computes: all, those of inputs, or those of parameters. A
+  /// Says which gradients a backward pass computes: all, those of inputs, or those of parameters. A
   /// layer that cannot separate the two computes both for `inputs`, and nothing for `weights`.
   enum class gradients : signed char { all, inputs, weights };
 
@@ -206,8 +206,8 @@ class program_builder : public halo_writer {
       if (t.later == element_ && t.later_index == k) return &t;
     return nullptr;
   }
-  /// Returns the value that the first use stores, if parameter k here is the later use of a tie.
-  /// Returns -1 if another part of the mesh stores it.
+  /// If parameter k of this element is the later use of a tied parameter, returns the value that
+  /// the first use stores, or -1 if another part of the mesh stores it.
   constexpr int stored_by_first_use(int k) {
     auto const& t = *tie_of_later(k);
     return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;
@@ -251,8 +251,8 @@ class program_builder : public halo_writer {
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  // For each element: the placement at which its y or dx is received from another part of the mesh.
-  // No axes: this part makes the tensor itself.
+  // For each element, the placement at which its y or dx is received from another part of the mesh,
+  // or a placement without axes if this part makes the tensor itself.
   std::vector<placement> y_arrives_, dx_arrives_;
   int element_ = 0, micro_batch_ = 0;
 

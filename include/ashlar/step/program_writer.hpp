@@ -16,14 +16,14 @@ inline namespace step {
 namespace step_detail {
 
 /// The tensors of one element of the layer chain in one micro-batch, as indices into
-/// program::values; -1: none. `input` is the input x of a recomputed segment that begins with this
-/// element. `arrived` is the input of a skip that ends with this element, received from another
-/// part of the mesh.
+/// program::values. -1 means that there is no such tensor. `input` is the input x of a recomputed
+/// segment that begins with this element. `arrived` is the input of a skip that ends with this
+/// element, received from another part of the mesh.
 struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
 /// The parameters of one element, their gradient sums, their gradients, and their masters, as
-/// indices into program::values; -1: none.
+/// indices into program::values. -1 means that there is no such value.
 struct element_parameters {
   inplace_vector<int, max_parameters> stored, sum, gradient, master;
 };

@@ -39,8 +39,8 @@ namespace step_detail {
 
 class renewal_first_pass {
  public:
-  /// Up to this many renewals with the same steps may each be in another bucket. If there are more,
-  /// renewals whose parameters are used one after the other are joined before the cuts are chosen.
+  /// The cuts between buckets are chosen among at most this many renewals with the same steps. If
+  /// there are more, renewals whose parameters are used one after the other are joined first.
   static constexpr std::size_t most_cut = 128;
 
   constexpr renewal_first_pass(program const& p, machine const& m, int under_way)

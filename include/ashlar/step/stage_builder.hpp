@@ -223,19 +223,20 @@ class stage_builder {
   cut_skip const& skip_of(int k) const { return skips_[static_cast<std::size_t>(k)]; }
 
   /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from stage
-  /// `stage` to the next stage, or for its gradient, which goes back, if not `forward`.
+  /// `stage` to the next stage, or, if `forward` is false, of the plan for its gradient, which goes
+  /// back.
   int plan_of(int stage, bool forward) {
     int const below = part_.last_of(stage) - 1;
     return plan_of({below, below + 1, stage, stage + 1}, boundary_extents(net_, below), forward);
   }
-  /// Returns the index, in program::crossing_plans, of the plan for the input of a skip, or for its
-  /// gradient if not `forward`.
+  /// Returns the index, in program::crossing_plans, of the plan for the input of a skip, or, if
+  /// `forward` is false, of the plan for the gradient of this input.
   int plan_of(cut_skip const& skip, bool forward) {
     return plan_of(skip, net_.spec(skip.begin).x, forward);
   }
   /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from
-  /// element `ends.begin` to element `ends.end`, or for its gradient, which goes back, if not
-  /// `forward`.
+  /// element `ends.begin` to element `ends.end`, or, if `forward` is false, of the plan for its
+  /// gradient, which goes back.
   int plan_of(cut_skip const& ends, shape const& extents, bool forward) {
     auto const [it, is_new] = plan_at_.try_emplace({ends.begin, ends.end, forward}, 0);
     if (!is_new) return it->second;

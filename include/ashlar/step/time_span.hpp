@@ -3,8 +3,8 @@
 
 #pragma once
 
-// When one action of a program starts and ends. The timeline predicts it (timeline.hpp), and the
-// executor of a model measures it (nn/executor.hpp).
+// The times at which one action of a program starts and ends. The timeline predicts these times
+// (timeline.hpp), and the executor of a model measures them (nn/executor.hpp).
 
 namespace ashlar::search {
 inline namespace step {

@@ -45,8 +45,8 @@ struct move_time {
   double busy = 0, exposed = 0;
 };
 
-/// The time of one step of a move on a link. `before` is the index of the earlier transfer whose
-/// end let this one start; -1: none.
+/// The time of one step of a move on a link. `before` is the index of the earlier transfer for
+/// whose end this one has waited, or -1 if it has waited for none.
 struct transfer_time {
   double start = 0, end = 0;  ///< seconds since the beginning of the step
   int move = 0;               ///< index of its move; for a bucket, of the bucket's first move

@@ -35,7 +35,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Where turns end, besides at redistributions of activations, of their gradients and of
+/// Says where turns end, besides at redistributions of activations, of their gradients and of
 /// statistics.
 ///
 ///   at_gathers   before every element whose parameters are gathered
@@ -189,8 +189,9 @@ class turns_pass {
   turn_ends ends_;
   std::vector<std::vector<action>> own_;      // actions of each micro-batch, without gathers
   std::vector<std::vector<gather>> gathers_;  // gathers of each micro-batch
-  std::vector<action> once_, made_;           // actions once a step; actions of the new program
-  std::vector<int> stands_for_;               // per value: the value that is read in its place
+  // The actions that run once a step, and the actions of the new program.
+  std::vector<action> once_, made_;
+  std::vector<int> stands_for_;      // per value: the value that is read in its place
   std::vector<std::size_t> begins_;  // first action of each turn, then the number of actions
   std::vector<double> work_;         // seconds of the computations before each action
   std::vector<int> computed_;        // number of computations before each action

@@ -31,7 +31,8 @@ inline constexpr double rounding = 1e-12;
 
 constexpr bool at_most(double a, double b) { return a <= b * (1 + rounding); }
 
-/// What one strategy of one parameter costs, whatever the other parameters of its element do.
+/// The costs of one strategy of one parameter. They do not depend on the strategies of the
+/// element's other parameters.
 struct parameter_option {
   search::parameter_choice placements;
   double seconds = 0;        ///< seconds of the redistributions in a step
@@ -117,7 +118,7 @@ class element_options {
     return list;
   }
 
-  /// Returns what the strategy `placements` of parameter `index` of element i costs.
+  /// Returns the costs of the strategy `placements` of parameter `index` of element i.
   constexpr parameter_option priced(int i, int index,
                                     search::parameter_choice const& placements) const {
     auto const& whole = net_.spec(i);
@@ -149,8 +150,8 @@ class element_options {
   }
 
   /// Combines the strategies of the parameters of element i in every way and returns the
-  /// combinations that no other one dominates. of(k) returns the strategies that are permitted for
-  /// parameter k.
+  /// combinations that no other one dominates. The function of(k) returns the strategies that are
+  /// permitted for parameter k.
   template <class Of>
   constexpr std::vector<element_option> combined(int i, Of const& of) const {
     std::vector<element_option> list(1);

@@ -61,8 +61,8 @@ struct explained_parameter {
 };
 
 struct explained_plan {
-  std::vector<explained_parameter> parameters;  ///< in the order of the net
-  double seconds = 0;                           ///< of a step
+  std::vector<explained_parameter> parameters;  ///< the parameters in the order of the net
+  double seconds = 0;                           ///< the seconds of a step
   double received = 0;                          ///< bytes that all these parameters receive
 };
 

@@ -194,9 +194,10 @@ class limited_search {
     }
   }
 
-  /// Tries mixtures of the cheapest options at two prices. At the lower price these options do not
-  /// fit in memory, at the higher one they do. Mixtures are needed because equal elements have the
-  /// same cheapest option at any price: without mixtures, all of them would save memory, or none.
+  /// Tries mixtures of the cheapest options at two prices of memory. The cheapest options at the
+  /// lower price do not fit in memory, and those at the higher price do. At any single price, equal
+  /// elements have the same cheapest option, so either all of them save memory or none does. In a
+  /// mixture, some of them save memory.
   constexpr void try_cheapest(chosen_options& best) const {
     double price = price_ > 0 ? price_ : 1e-15;
     auto fast = cheapest(price * (1 - 1e-6)).picks;

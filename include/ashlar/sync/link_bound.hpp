@@ -66,8 +66,8 @@ struct counted_parameter {
   std::vector<busy_links> busy;
 };
 
-/// Adds parameter k of element i to the list. If the list has an equal parameter already, raises
-/// the number of that one.
+/// Adds parameter k of element i to the list. If the list already has an equal parameter, increases
+/// the count of that parameter instead.
 template <int N>
 constexpr void count(std::vector<counted_parameter>& list, search::basic_problem<N> const& net,
                      topology const& t, search::parameter_choice const& p, shape const& extents,

@@ -21,7 +21,7 @@
 namespace ashlar::sync {
 
 struct optimal_options {
-  int effort = 400'000;  ///< of the search below a memory limit (limited_options.hpp)
+  int effort = 400'000;  ///< the effort of the search below a memory limit (limited_options.hpp)
   int most_priced = 64;  ///< plans whose timeline is computed, if problem::overlap is set
 };
 

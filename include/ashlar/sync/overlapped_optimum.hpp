@@ -36,7 +36,7 @@ class overlapped_optimum {
   overlapped_optimum(search::problem const& net, search::plan const& chosen, machine const& m,
                      int most_priced)
       : net_(net), start_(chosen), machine_(m), left_(most_priced) {
-    net_.interleaved = chosen.interleaved;  // 0 in a problem if the search has chosen it
+    net_.interleaved = chosen.interleaved;  // a problem has 0 here if the search chooses the number
   }
 
   optimum run(int effort) {
@@ -44,7 +44,7 @@ class overlapped_optimum {
     try {
       consider(serial_optimum<search::dynamic_size>(net_, start_, machine_, effort).run().chosen);
     } catch (error const& e) {
-      refused = e;  // with passes, the program may still fit, but hardly ever does
+      refused = e;  // after the passes, the program may still fit, but this is rare
     }
     auto unlimited = machine_;
     unlimited.memory = 0;
@@ -113,8 +113,8 @@ class overlapped_optimum {
           if (left_ <= 0) return;
           auto const [i, k] = g.members[0];
           auto const& now = (*best_)[i].parameters[k];
-          // Strategies with owners are left out, since owners are dealt out for all parameters of a
-          // plan together and not for one group.
+          // Strategies with owners are left out, because owners are assigned to all parameters of a
+          // plan together and not to one group.
           if (s.updated_at().has_owned() || (now.store == s.store && now.update == s.update))
             continue;
           changed = consider(with(g, s, unlimited)) || changed;

@@ -73,7 +73,8 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net,
   check_plan_of("sync::pinned", net, chosen);
   auto const flags = detail::named_parameters(net, name);
   search::basic_plan<N> const built = builder(net, chosen, m);
-  std::vector<search::parameter_choice> made;  // in the order in which changed_plan asks for them
+  // The choices in the order in which changed_plan asks for them.
+  std::vector<search::parameter_choice> made;
   for (int i = 0; i < net.size(); ++i)
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       if (net.spec(i).parameters[k].tie == search::tie_role::later) continue;

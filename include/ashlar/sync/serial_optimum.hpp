@@ -28,9 +28,9 @@ struct basic_optimum {
   /// A lower bound of the seconds of a step with any strategies of strategies.hpp that fit in
   /// memory. All else is as in the plan.
   double bound = 0;
-  /// Other strategies take at most this fraction fewer seconds than the chosen strategies. 0: the
-  /// chosen strategies are optimal. (chosen.gap is another gap, between layouts. It stays 1, since
-  /// other layouts are not considered.)
+  /// Other strategies take at most this fraction fewer seconds than the chosen strategies. 0 means
+  /// that the chosen strategies are optimal. (chosen.gap is another gap, between layouts. It stays
+  /// 1, since other layouts are not considered.)
   double gap = 0;
 };
 using optimum = basic_optimum<search::dynamic_size>;
@@ -171,8 +171,8 @@ class serial_optimum {
     return made;
   }
 
-  /// Returns the plan in which each parameter has the only strategy that `all` has for it. Expects
-  /// exactly one for each parameter.
+  /// Expects that `all` has exactly one strategy for each parameter. Returns the plan in which each
+  /// parameter has this strategy.
   constexpr basic_optimum<N> of_fewest_seconds(considered const& all) const {
     auto const lists = lists_with(all, std::vector<int>(all.ties.size(), 0));
     return made_of(lists, limited_search<N>(net_, chosen_, lists, 1).fastest());
@@ -242,8 +242,8 @@ class serial_optimum {
     return made;
   }
 
-  /// Gives the parameters whose picked strategy has an owner their owners, so that the busiest rank
-  /// owns few elements (deal_owners.hpp).
+  /// Assigns owners to the parameters whose chosen strategy has an owner. The assignment keeps the
+  /// number of elements that the busiest rank owns small (deal_owners.hpp).
   constexpr void deal_out(std::vector<search::parameter_choice>& picked) const {
     std::vector<ownable> list;
     std::size_t next = 0;

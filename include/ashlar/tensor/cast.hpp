@@ -44,7 +44,8 @@ struct cast_rule {
 template <class To, class From>
 To truncated(From x) {
   using limits = std::numeric_limits<To>;
-  // 2^31 or 2^63: the least integer that is too large. All floating-point types represent it.
+  // This is 2^31 or 2^63, the least integer that is too large. All floating-point types represent
+  // it exactly.
   auto const end = static_cast<From>(-static_cast<From>(limits::min()));
   if (!(x == x)) return 0;
   if (x >= end) return limits::max();

@@ -24,7 +24,7 @@ namespace ashlar {
 
 namespace detail {
 
-/// What a rank of the source part does for a move: the steps of the redistribution, then the
+/// The work of a rank of the source part for a move: the steps of the redistribution, then the
 /// crossing.
 template <class Processor>
 class running_departure final : public pending_operation {

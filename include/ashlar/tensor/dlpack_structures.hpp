@@ -23,7 +23,8 @@
 
 namespace ashlar::dlpack {
 
-/// Where memory is. Programs name many other devices; the host reads and writes these two.
+/// Says where memory is. Other programs use many more values; the host can read and write memory of
+/// these two kinds.
 enum device_type : std::int32_t { host = 1, pinned_host = 3 };
 
 struct device {
@@ -47,11 +48,12 @@ struct array {
   std::int32_t ndim = 0;
   data_type dtype;
   std::int64_t* shape = nullptr;
-  std::int64_t* strides = nullptr;  ///< null: a row-major array without gaps
+  std::int64_t* strides = nullptr;  ///< null for a row-major array without gaps
   std::uint64_t byte_offset = 0;
 };
 
-/// An array with its owner. Who needs it no longer calls `deleter`, once, unless it is null.
+/// An array with its owner. The program that has received the array calls `deleter` once when it no
+/// longer needs the array, unless `deleter` is null.
 struct managed {
   array dl_tensor;
   void* manager_ctx = nullptr;

@@ -203,7 +203,7 @@ class evaluation {
   /// the group fit into the first level of a cache.
   static constexpr std::int64_t tile = 2048;
 
-  /// Where the rows of one node are while its group is computed.
+  /// Says where the rows of one node are while its group is computed.
   struct row_place {
     T* first = nullptr;       ///< the first row in memory
     bool is_scratch = false;  ///< whether memory holds only the rows that are being computed

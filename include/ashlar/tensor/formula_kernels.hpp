@@ -152,7 +152,8 @@ void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& 
 
 /// Computes z = u v + beta z as a product of matrices, whose dims follow from the letters
 /// (signature/einsum.hpp). An operand whose dims are in an order that gemm cannot read is copied
-/// first. If the result is such a tensor, it is copied at the end, and beta must be 0.
+/// first. If the dims of the result are in such an order, the result is copied at the end, and beta
+/// must be 0.
 template <class Mesh, class T>
 void multiply(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, T const* u,
               T const* v, accumulation_t<T> beta, T* z) {

@@ -20,8 +20,8 @@ namespace ashlar::detail {
 inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c in a strip
 
 /// Computes c[i] = op(a[i]) · op(b[i]) for each matrix i of a batch, or c[i] += op(a[i]) · op(b[i])
-/// if `adds`. The arguments from `transpose_a` on mean the same as in gemm_batched_strided. Pending
-/// transfers progress meanwhile.
+/// if `adds`. op transposes a matrix or does nothing. The arguments from `transpose_a` on mean the
+/// same as in gemm_batched_strided. Pending transfers progress meanwhile.
 template <class T, class Processor>
 void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
                     std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,

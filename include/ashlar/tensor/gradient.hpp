@@ -62,8 +62,8 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
   return made;
 }
 
-/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands
-/// for an extent that is not 1.
+/// Returns the formula of typed operands. The compiler does not know their extents, so every extent
+/// is given as -1, which stands for an extent other than 1.
 template <class F, int... Rank>
 constexpr formulas::differentiated_formula formula_of_unknown_extents() {
   int const ranks[] = {Rank...};
@@ -82,7 +82,7 @@ placements_of_operands(formulas::differentiated_formula const& f, First const& x
   return formulas::placements_of(f, x, at);
 }
 
-/// What the compiler knows about the gradient of F with typed operands.
+/// The facts that the compiler knows about the gradient of F with typed operands.
 template <class F, class... X>
 struct typed_gradient {
   static constexpr auto formula = formula_of_unknown_extents<F, X::rank...>();

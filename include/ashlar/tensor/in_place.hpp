@@ -23,8 +23,8 @@
 namespace ashlar {
 namespace detail {
 
-/// The tables of the rules below: those of `Rule`, the operator that makes a new tensor, with only
-/// the rows whose result lies as x does.
+/// The signature tables of operators in place. `Rule` is the operator that makes a new tensor. The
+/// tables have those of its rows in which the result has the placement of x.
 template <class Rule>
 struct in_place_tables {
   static constexpr signature_table table() { return in_place_signatures(Rule::table()); }

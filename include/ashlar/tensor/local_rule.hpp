@@ -51,7 +51,7 @@ inline constexpr bool always_false = false;
 template <int Dim, distributed X>
 inline constexpr bool has_dim = Dim >= 0 && Dim < X::rank;
 
-/// Whether `Dims` are different dims of X.
+/// Says whether `Dims` are different dims of X.
 template <class X, int... Dims>
 inline constexpr bool are_dims_of = [] {
   unsigned seen = 0;
@@ -104,9 +104,9 @@ constexpr int failing_axis() {
   return axis;
 }
 
-/// What a fallback overload asserts: that typed operands fit the table of `Rule`, which is false on
-/// the failing axis. If the overload reports another mistake, `Concerned` is false, and nothing is
-/// asserted.
+/// The condition that a fallback overload asserts: typed operands fit the table of `Rule`. It is
+/// false on the failing axis. If the overload reports another mistake, `Concerned` is false, and
+/// nothing is asserted.
 template <bool Concerned, class Rule, class... Operands>
 struct match_if {
   using type = on_mesh_axis<failing_axis<Rule, Operands...>()>;

@@ -188,8 +188,8 @@ class panel_tensor {
   bool in_place_;
 };
 
-/// Computes c = op(a) · op(b) on blocks, or c += op(a) · op(b) if `adds`. Pending transfers
-/// progress meanwhile.
+/// Computes c = op(a) · op(b) on blocks, or c += op(a) · op(b) if `adds`. op transposes a matrix or
+/// does nothing. Pending transfers progress meanwhile.
 template <distributed Tensor>
 void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
                      matmul_block<Tensor> const& b, bool adds, matmul_block<Tensor> const& c) {

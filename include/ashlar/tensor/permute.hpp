@@ -23,7 +23,7 @@
 namespace ashlar {
 namespace detail {
 
-/// Whether `Order` names each dim of X once.
+/// Says whether `Order` names each dim of X once.
 template <distributed X, int... Order>
 inline constexpr bool is_permutation_of_dims = static_cast<int>(sizeof...(Order)) == X::rank &&
                                                are_dims_of<X, Order...>;

@@ -82,15 +82,15 @@ struct rule_of_ranks<Base, X, Y> {
 template <template <int> class Base, class X, class Y>
 using rule_for = typename rule_of_ranks<Base, X, Y>::type;
 
-/// Whether the message about repeated operands is the right one for typed X and Y whose placements
-/// match no row: they have different numbers of dims, and none is partial.
+/// Says whether the message about repeated operands is the right one for typed X and Y whose
+/// placements match no row: they have different numbers of dims, and neither is partial.
 template <class X, class Y>
 inline constexpr bool fails_as_repeated = [] {
   if constexpr (!combinable<X, Y>) return false;
   else if constexpr (X::rank == Y::rank || !all_static<X, Y>) return false;
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
-/// Whether the message about operands that are placed differently is the right one instead.
+/// Says whether the message about operands that are placed differently is the right one instead.
 template <class X, class Y>
 inline constexpr bool fails_as_alike = combinable<X, Y> && !fails_as_repeated<X, Y>;
 

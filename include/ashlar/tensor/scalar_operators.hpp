@@ -29,8 +29,8 @@ template <class Scalar, class X>
 concept scalar_for = distributed<X> && !distributed<Scalar> &&
                      std::is_convertible_v<Scalar, accumulation_t<typename X::value_type>>;
 
-/// Whether a number of type Scalar keeps its fraction when it is converted to the element type of
-/// X.
+/// Says whether a number of type Scalar keeps its fraction when it is converted to the element type
+/// of X.
 template <class Scalar, class X>
 inline constexpr bool keeps_fraction = !std::is_integral_v<typename X::value_type> ||
                                        std::is_integral_v<Scalar>;

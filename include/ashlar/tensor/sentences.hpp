@@ -101,7 +101,7 @@
   name                                                                                             \
       ": a partial maximum or minimum cannot be scaled addend by addend, since a negative factor " \
       "swaps the two. Reduce it first, as in " fix "."
-// What to write in place of `x op a`, for x partial and a number a.
+// The text that says what to write in place of `x op a`, for a partial x and a number a.
 #define ASHLAR_IN_PLACE_OF_NUMBER(op) "auto y = x | to<B, ...>; y " op " a"
 #define ASHLAR_SAYS_SOFTMAX_INTEGERS                                                               \
   "softmax: the probabilities are not integers. Make the tensor of float, double or bfloat16."

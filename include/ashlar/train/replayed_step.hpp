@@ -47,7 +47,7 @@ class replayed_step {
   using graph = typename decltype(graph_of(std::declval<mesh_type const&>()))::type;
 
  public:
-  /// Whether the model's type of mesh can capture graphs.
+  /// Says whether the model's type of mesh can capture graphs.
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 

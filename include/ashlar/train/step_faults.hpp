@@ -120,9 +120,9 @@ template <class Model>
 
 /// Throws an error on every rank if two ranks that hold the same part of a parameter have different
 /// values of it. The usual cause is a wrong row in the signature table of a layer. If steps begin
-/// with the renewal of stored copies (step::renewal_first), these are compared as the step read
-/// them: what it has updated is compared after the next step. Communicates: one all-reduce of 8
-/// bytes per rank for each tensor of for_each_lasting.
+/// with the renewal of stored copies (step::renewal_first), the copies that the step has read are
+/// compared. The values that the step has updated are compared after the next step. Communicates:
+/// one all-reduce of 8 bytes per rank for each tensor of for_each_lasting.
 template <class Model>
 void compare_replicas(Model& model, std::int64_t step) {
   auto const& mesh = model.mesh();

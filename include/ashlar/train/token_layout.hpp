@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Where the tokens are in a file. A file has one of these formats, in which all numbers are
+// Finds the tokens in a file. A file has one of these formats, in which all numbers are
 // little-endian:
 //
 //   u16     tokens of 2 bytes and nothing else, as nanoGPT writes them

@@ -371,7 +371,8 @@ class trainer {
   Model* model_;
   typename Optimizer::template state<stored_type> state_;
   trainer_options options_;
-  std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
+  // Its address is fixed, because the executor refers to it.
+  std::unique_ptr<step::program> program_;
   nn::executor<typename Model::mesh_type::processor_type> walker_;
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;

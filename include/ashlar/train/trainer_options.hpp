@@ -13,7 +13,8 @@
 
 namespace ashlar::train {
 
-/// Whether transfers overlap with computations. Both choices give the same results, bit by bit.
+/// Says whether transfers overlap with computations. Both choices give the same results, bit by
+/// bit.
 enum class overlap : signed char {
   as_planned,  ///< overlap where this makes the predicted step faster (step/overlapped.hpp)
   none         ///< run everything one after the other

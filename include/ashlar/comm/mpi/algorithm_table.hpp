@@ -122,7 +122,8 @@ inline bool lies_in_runs(transfer const& x) {
       elements += b.elements;
     }
   } else {
-    for (auto const& b : x.sends) {  // contiguous, and each block directly after the previous one
+    // Checks whether the blocks are contiguous and directly follow each other.
+    for (auto const& b : x.sends) {
       if (b.elements > 0 && (!b.source_is_run || b.source_offset != elements)) return false;
       elements += b.elements;
     }

@@ -33,8 +33,8 @@ class backend {
  public:
   using world = MPI_Comm;
   using settings = shared::settings;
-  /// Whether meshes have a watchdog. They have none in SimGrid, which runs all ranks in one process
-  /// and in simulated time.
+  /// Says whether meshes have a watchdog. They have none in SimGrid, which runs all ranks in one
+  /// process and in simulated time.
 #ifdef SMPI_H
   static constexpr bool is_watched = false;
 #else

@@ -52,7 +52,8 @@ class collective_handles {
     held_->comms.push_back(comm);
   }
   void keep_window(MPI_Win window) { held_->windows.push_back(window); }
-  /// Never frees the handles, because MPI may use them even after the mesh is destroyed.
+  /// Makes sure that the handles are never freed, because MPI may use them even after the mesh is
+  /// destroyed.
   void keep_forever() { keeps_forever_ = true; }
 
   /// Returns how many meshes have handles on this rank that are not freed yet, for tests.

@@ -37,8 +37,7 @@ class communicator final : public ashlar::communicator {
  public:
   /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
   /// shards are allocated. All arguments passed by reference must outlive this object. If this is
-  /// the transport of a part of a mesh, ranks[i] is the number on the whole mesh of rank i of the
-  /// part.
+  /// the transport of a part of a mesh, rank i of the part is rank ranks[i] of the whole mesh.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
                waiting const& wait, std::vector<int> ranks = {})
@@ -256,7 +255,7 @@ class communicator final : public ashlar::communicator {
   topology topology_;
   algorithm_table algorithms_;
   MPI_Comm comm_;
-  std::vector<int> ranks_;  // of each rank of a part: its number on the whole mesh
+  std::vector<int> ranks_;  // for each rank of a part, its number on the whole mesh
   int part_ = 0;            // number of this part in the flight record
   collective_handles* handles_;
   shared_window* window_;

@@ -187,8 +187,8 @@ class crossing_messages {
     if (m.is_empty) neighbours_.take(m.what, region_of(m.what));
     else if (m.buffer != nullptr) copy(m);
     if (sends_.empty()) return;  // this rank passes nothing on
-    // Adds the range of elements that has arrived to the ranges of its task, and merges it with
-    // those that it touches.
+    // Adds the range of elements that has arrived to the list of ranges of its task. Merges it with
+    // the ranges that are adjacent to it.
     auto& own = arrived_[m.what.task];
     std::int64_t begin = m.what.begin, end = begin + m.what.size;
     for (auto it = own.begin(); it != own.end();) {
@@ -202,8 +202,8 @@ class crossing_messages {
     }
     own[begin] = end;
   }
-  /// Returns whether this rank has all elements that it is to send in message t, its own ones or
-  /// those that other messages have brought.
+  /// Returns whether this rank has all elements that it must send in message t. Some of them may be
+  /// its own, and others may have arrived in other messages.
   bool has(crossing_transfer const& t) const {
     if (receives_.empty()) return true;  // a rank of the source
     auto const found = arrived_.find(t.task);

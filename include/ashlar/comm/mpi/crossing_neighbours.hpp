@@ -101,7 +101,7 @@ class crossing_neighbours {
 
  private:
   struct offer {
-    std::int64_t offset = shared::not_shared;  ///< of the shard in its owner's shared memory
+    std::int64_t offset = shared::not_shared;  ///< where the shard is in its owner's shared memory
     box tile;
   };
   static_assert(std::is_trivially_copyable_v<offer>);
@@ -109,7 +109,7 @@ class crossing_neighbours {
   struct peer {
     int rank = 0;
     bool gives = false;         ///< whether it gives elements to this rank, or takes some from it
-    std::int64_t elements = 0;  ///< of a giver: those not copied yet
+    std::int64_t elements = 0;  ///< the elements of a giver that are not copied yet
     offer shard;                ///< where the shard of the giver is
     /// The request of the offer. If the peer gives, later the request that tells the peer that all
     /// is copied.

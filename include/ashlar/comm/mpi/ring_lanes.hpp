@@ -155,7 +155,7 @@ class ring_lanes {
 };
 
 /// shortest_of returns the number of elements of the shortest of several blocks, and longest_of
-/// that of the longest.
+/// returns that of the longest block.
 template <class Blocks>
 std::int64_t shortest_of(Blocks const& blocks) {
   std::int64_t least = blocks[0].elements;

@@ -10,12 +10,13 @@
 //   stages   two per group of ranks: buffers for small shards
 //   region   the memory for tensors, which an arena manages
 //
-// Either all ranks of a node have a window or none has. None has one if the node has a single rank
-// of the mesh, if the user asks for less than a page, if MPI does not support such windows, if a
-// test of the new window fails, or if /dev/shm has too little free memory. The ranks of a node
-// without a window send each other messages. Too little memory in /dev/shm is reported: if the user
-// asked for a size, every rank of the mesh throws. If the size is the default, the first rank of
-// each such node prints a warning. Slots and stages alone need about one MiB per rank.
+// Either all ranks of a node have a window, or none of them has one. The ranks of a node have no
+// window if the node has a single rank of the mesh, if the user asks for less than a page, if MPI
+// does not support such windows, if a test of the new window fails, or if /dev/shm has too little
+// free memory. The ranks of a node without a window send each other messages. If /dev/shm has too
+// little memory, the user is told so: if the user has chosen the size of the window, every rank of
+// the mesh throws; if the size is the default, the first rank of each such node prints a warning.
+// Slots and stages alone need about one MiB per rank.
 //
 // When a rank destroys its mesh, it gives the pages of its region back to the system. This is safe,
 // since all other ranks have finished reading the region. After keep_pages() the region stays,
@@ -85,8 +86,8 @@ class shared_window {
     if (!finalized && mine_ != nullptr && !keeps_pages_)
       shared::give_back_pages(region(), region_bytes());
   }
-  /// Makes the destructor leave the region as it is, for the case that messages from or to it may
-  /// still be under way.
+  /// Makes the destructor leave the region as it is. This is necessary if messages from or to the
+  /// region may still be under way.
   void keep_pages() { keeps_pages_ = true; }
 
   /// Returns this rank's memory for tensors, or null if nothing is shared.
@@ -136,7 +137,7 @@ class shared_window {
     auto* const slots = reinterpret_cast<shared::slot*>(mine_);
     for (std::size_t g = 0; g < slot_count; ++g) slots[g].abandon(rank);
   }
-  /// Returns the number of the mesh's ranks on this node, whether they share memory or not.
+  /// Returns the number of the mesh's ranks on this node, including ranks that share no memory.
   int ranks_on_node() const { return ranks_on_node_; }
 
  private:

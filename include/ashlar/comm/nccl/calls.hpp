@@ -37,7 +37,8 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.all_gather(from, to, n);          // n: elements that each member gives
   c.reduce_scatter(from, to, n, op);  // n: elements that each member gets
   c.all_reduce(from, to, n, op);
-  c.all_to_all(from, to, n);       // n: elements from each member to each other member
+  // `n` is the number of elements from each member to each other member.
+  c.all_to_all(from, to, n);
   c.broadcast(from, to, n, peer);  // peer: index of the root
   c.reduce(from, to, n, op, peer);
   c.copy(b, from, to);                           // copies a block between two arrays

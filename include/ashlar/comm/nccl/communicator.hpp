@@ -116,8 +116,8 @@ class communicator final : public ashlar::communicator {
     return number;
   }
 
-  /// Gives the device a transfer, or an operation `name` that is no transfer of the program, such
-  /// as a barrier. Returns the number of the operation.
+  /// Gives the device a transfer, or an operation `name` that is not a transfer of the program,
+  /// such as a barrier. Returns the number of the operation.
   std::uint64_t put(transfer_request const& s, cuda::stream* follower, char const* name = nullptr) {
     auto const& [x, type, source, target] = std::tie(*s.what, s.type, s.source, s.target);
     auto& stream = queue_->transfers();

@@ -35,7 +35,7 @@
 namespace ashlar::nccl {
 namespace detail {
 
-inline int rank_of_process = -1;  // for error messages; -1: not known yet
+inline int rank_of_process = -1;  // this rank for error messages, or -1 if it is not known yet
 
 [[noreturn]] inline void end_process(char const* message) {
   int initialized = 0;

@@ -26,7 +26,7 @@ inline std::string explain(ncclResult_t status, ncclComm_t comm = nullptr) {
 }
 
 /// Throws ashlar::error if a call of NCCL failed. The result "in progress" of a non-blocking
-/// communicator is no failure: handle.hpp waits for the end of such a call.
+/// communicator is not a failure: handle.hpp waits for the end of such a call.
 inline void check(ncclResult_t status, call_site const& where, ncclComm_t comm = nullptr) {
   if (status == ncclSuccess || status == ncclInProgress) return;
   throw error("nccl", to_string(where) + ": " + explain(status, comm));

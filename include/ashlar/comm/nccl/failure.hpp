@@ -34,8 +34,8 @@ enum class result : int {
 
 /// The place of an error: the rank on which it occurs, and the operation.
 struct call_site {
-  int rank = -1;     ///< rank of the mesh; negative: not known yet
-  std::string axes;  ///< "gpu", "node+gpu"; empty: the whole mesh
+  int rank = -1;     ///< rank of the mesh, or negative if it is not known yet
+  std::string axes;  ///< such as "gpu" or "node+gpu"; empty for the whole mesh
   std::string what;  ///< "all-gather", "ncclCommSplit"
 };
 

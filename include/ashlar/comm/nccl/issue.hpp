@@ -88,8 +88,8 @@ class issuer : private exchanger<Calls> {
     // All members must choose the same call, but each member knows only its own counts. This is
     // sufficient, because the number of elements from member i to member j is proportional to a
     // product: i's extent in one dim times j's extent in another. So if all counts of this rank are
-    // equal and not 0, then the counts of every member are equal. If they are 0, this rank sends
-    // and receives nothing.
+    // equal and not 0, then the counts of every member are equal. If all counts of this rank are 0,
+    // it sends and receives nothing.
     if (!all_alike(x_.sends) || !all_alike(x_.receives)) return exchange();
     std::int64_t const n = mine().elements;
     if (n == 0) return;

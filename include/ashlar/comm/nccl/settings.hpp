@@ -6,11 +6,12 @@
 // The method by which sums are computed on GPUs. An environment variable, which must be the same on
 // all ranks, selects the method:
 //
-//   ASHLAR_NCCL_SUMS   unset, library   by NCCL where possible: fast, perhaps with the help of the
-//                                       network switch; reproducible on one machine, but not the
-//                                       same bits as other transports
-//                      ordered          in the order of the mesh (comm/sum_order.hpp): the same bits as on MPI;
-//                                       the same bytes are sent, and a kernel adds them
+//   ASHLAR_NCCL_SUMS   unset, library   NCCL sums where possible. This is fast, and a network
+//                                       switch may help. Results are reproducible on one machine,
+//                                       but their bits differ from those of other transports.
+//                      ordered          A kernel sums in the order of the mesh
+//                                       (comm/sum_order.hpp), so results have the same bits as on
+//                                       MPI. The ranks send the same bytes.
 
 #include <cstdlib>
 #include <string>

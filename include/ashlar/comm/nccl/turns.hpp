@@ -57,7 +57,7 @@ class turns {
   struct turn {
     int mesh;  ///< negative for a crossing
     unsigned group;
-    std::uint64_t ticket;  ///< or the number of the crossing
+    std::uint64_t ticket;  ///< the ticket of the transfer, or the number of the crossing
     friend bool operator==(turn const&, turn const&) = default;
   };
   static turn turn_of_crossing(int number) { return {-1, 0, static_cast<std::uint64_t>(number)}; }

@@ -44,7 +44,8 @@ namespace ashlar::nccl {
 /// not throw.
 struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
-  std::function<std::string()> fault;         ///< error message of a communicator; empty: no fault
+  /// Error message of a communicator, or empty without a fault.
+  std::function<std::string()> fault;
   /// Writes a flight record and returns the reason (the argument) and further sentences. If
   /// `asks_others`, these say which ranks have not begun the operation. Returns an empty string if
   /// the rank should keep waiting.

@@ -34,8 +34,9 @@
 //   2 read      A rank reads a member's stage once that member's arrived >= epoch. After its last
 //               read, the transfer has ended for this rank.
 //
-// Why a stage is not overwritten too early: this stage was last used in epoch - 2. A member that
-// has arrived at epoch - 1 has ended its transfer of epoch - 2. So it no longer reads the stage.
+// A stage is not overwritten too early, for this reason: the stage was last used in epoch - 2. A
+// member that has arrived at epoch - 1 has ended its transfer of epoch - 2. So it no longer reads
+// the stage.
 //
 // A rank compares the fingerprint of each member that it waits for with its own, and throws if they
 // differ: then the ranks make different calls. A member may be two epochs ahead: it has ended a

@@ -21,7 +21,7 @@ void reduce_part(transfer const& x, int owner, SourceOf const& source_of,
                  element_pointer const& target) {
   auto const& block = x.receives[static_cast<std::size_t>(owner)];
   if (block.elements == 0) return;
-  small_vector<void const*, 64> addends;  // on the stack for up to 64 members
+  small_vector<void const*, 64> addends;  // the vector is on the stack for up to 64 members
   for (int i = 0; i < x.members; ++i) addends.push_back(source_of(x.addend_at(i, owner)).at);
   target.kernels->reduce(x.op, block, addends, target.at);
 }

@@ -35,7 +35,7 @@ namespace ashlar::shared {
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
 struct settings {
-  std::int64_t bytes_per_rank = automatic;  ///< 0: nothing is shared
+  std::int64_t bytes_per_rank = automatic;  ///< with 0, nothing is shared
   int ranks_per_node = 0;                   ///< if > 0, simulates nodes of this size
   std::string fault{};  ///< error message for an invalid environment variable, or empty
 

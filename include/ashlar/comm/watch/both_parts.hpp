@@ -17,9 +17,9 @@ namespace ashlar::watch {
 
 class both_parts {
  public:
-  /// Returns the number that the record has for the ranks of parts `a` and `b` together, and
-  /// registers them in the first call. `rank` is the number of this rank on the whole mesh; the
-  /// rank is a member of `a` or of `b`.
+  /// Returns the number that the flight record has for the ranks of parts `a` and `b` together. The
+  /// first call registers these ranks in the record. `rank` is the number of this rank on the whole
+  /// mesh; the rank is a member of `a` or of `b`.
   int number(flight_record& record, mesh_part const& a, mesh_part const& b, int rank) {
     for (auto const& p : pairs_)
       if ((p.first == a.ranks && p.second == b.ranks) ||

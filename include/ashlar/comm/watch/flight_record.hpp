@@ -54,8 +54,8 @@ class flight_record {
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
-  /// Records that an operation began that is no transfer, and in which all ranks of the mesh or of
-  /// a part take part. `what` must be a literal, such as "a barrier".
+  /// Records that an operation began that is not a transfer. All ranks of the mesh, or of one of
+  /// its parts, take part in such an operation. `what` must be a literal, such as "a barrier".
   std::uint64_t began(char const* what, int part = 0) { return add({}, 0, what, nullptr, part); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
@@ -84,10 +84,12 @@ class flight_record {
     return first_open_ <= last_ ? first_open_ : 0;
   }
 
-  /// Says that operations from now on belong to this training step. Negative: to none.
+  /// Says that operations from now on belong to this training step. A negative step means that they
+  /// belong to no step.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
-  /// Says which long work this rank does, for which other ranks may have to wait
-  /// (comm/long_work.hpp). Null: nothing. `what` must be a literal. Returns what was said before.
+  /// Records the name of the long work that this rank does, for which other ranks may have to wait
+  /// (comm/long_work.hpp). Null means that it does none. `what` must be a literal. Returns the name
+  /// that was recorded before.
   char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
   /// While an object of this class exists, the program's thread waits.
@@ -132,7 +134,7 @@ class flight_record {
     std::vector<int> ranks{};  // empty for the whole mesh
     int here = 0;
     std::uint64_t begun[1 << max_axes]{};  // the last ticket of each set of axes
-    std::uint64_t others = 0;              // how many operations that are no transfers have begun
+    std::uint64_t others = 0;              // how many operations other than transfers have begun
   };
 
   std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,
@@ -195,8 +197,9 @@ class flight_record {
   std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
   std::atomic<clock::rep> now_{0};        // the coarse clock
   std::uint64_t seen_events_ = 0;         // events_ at the last tick
-  clock::time_point seen_;                // when a tick first saw events_ as it is now
-  clock::time_point progressed_;          // when an operation on a device last ended
+  // The time at which a tick first saw the present value of events_.
+  clock::time_point seen_;
+  clock::time_point progressed_;  // the time at which an operation on a device last ended
 };
 
 #if ASHLAR_DEFINES(COMM)

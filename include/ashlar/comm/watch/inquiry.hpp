@@ -48,7 +48,7 @@ class inquiry {
   int lower_reporter() const;
   /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. The
   /// result is true for up to ten timeouts if any rank says that it does long work, or if no other
-  /// host answers, since a rank there may do long work unheard.
+  /// host answers, because a rank on such a host may do long work without this rank knowing it.
   bool must_wait_on(double waits) const;
   /// Returns the diagnosis of the answers, and writes the flight record (record_file.hpp). `why` is
   /// what is known without the diagnosis. `waits` are the seconds for which this rank waits.
@@ -129,7 +129,7 @@ ASHLAR_INLINE bool inquiry::must_wait_on(double waits) const {
     ++remote;
     silent += !a.silence.empty();
   }
-  // If no other host answers, perhaps the network does not carry the questions.
+  // If no other host answers, the reason may be that the network does not carry the questions.
   bool const is_cut_off = remote > 0 && silent == remote;
   return waits < 10 * timeout() && (working > 0 || is_cut_off);
 }

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Notices at once when the next rank of the same host is killed, by a signal or for want of memory.
-// Each rank observes one other, so that each rank is observed. Before a rank destroys its mesh, it
-// says so (left). Then its observer observes the rank after it. The class uses Linux's pidfd, and
-// notices nothing on other systems.
+// Notices at once when the next rank on the same host is killed, for example by a signal or because
+// memory is exhausted. Each rank observes one other rank, so that every rank is observed. Before a
+// rank destroys its mesh, it tells its observer (left), which then observes the rank after it. The
+// class uses Linux's pidfd. On other systems it does nothing.
 
 #include <vector>
 

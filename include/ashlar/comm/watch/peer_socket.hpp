@@ -7,9 +7,10 @@
 //
 // Each message begins with the token of the mesh: 128 random bits, which rank 0 draws and sends
 // over the mesh's transport. The socket drops messages without the token and never answers them.
-// So a stranger learns nothing, and cannot keep a connection open, since there are none. Who can
-// read the network between the nodes can read the token, and could then end the job. If all ranks
-// are on one host, the socket is bound to the loopback address and no message leaves the host.
+// So a foreign program learns nothing. It cannot keep a connection open either, because UDP has no
+// connections. Who can read the network between the nodes can read the token, and could then end
+// the job. If all ranks are on one host, the socket is bound to the loopback address and no message
+// leaves the host.
 
 #include <algorithm>
 #include <array>
@@ -65,7 +66,7 @@ class peer_socket {
   std::vector<contact> const& ranks() const { return ranks_; }
 
   /// Sends a message to a rank. Texts of more than `most_text` characters are cut. Does not wait,
-  /// and ignores errors: who needs an answer asks again.
+  /// and ignores errors, because a rank that needs an answer asks again.
   void send(int rank, kind what, std::string const& text = "") const;
   static constexpr std::size_t most_text = 40'000;
 
@@ -75,7 +76,7 @@ class peer_socket {
   std::optional<message> receive(std::chrono::milliseconds time, int other = -1) const;
 
  private:
-  // The token, the rank of the sender, and the kind.
+  // The header consists of the token, the rank of the sender, and the kind of message.
   static constexpr std::size_t head_bytes = sizeof(token) + sizeof(std::int32_t) + 1;
 
   int socket_ = -1, port_ = 0, rank_ = 0;

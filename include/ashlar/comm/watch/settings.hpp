@@ -21,9 +21,9 @@
 namespace ashlar::watch {
 
 struct settings {
-  std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< 0: ranks wait for ever
+  std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< with 0, ranks wait forever
   bool only_warns = false;
-  std::string folder = ".";  ///< for flight records; empty: none are written
+  std::string folder = ".";  ///< the folder of flight records; if it is empty, none are written
 
   bool is_on() const { return timeout.count() > 0; }
 };

@@ -4,7 +4,8 @@
 #pragma once
 
 // The watchdog of a mesh: a thread of each rank that notices when its program waits for too long,
-// finds out why, and ends the job, so that no job hangs without a word. It never calls MPI.
+// finds out why, and ends the job with a message, so that no job hangs silently. It never calls
+// MPI.
 //
 //   1  The program's thread has waited for the timeout while no operation began or ended.
 //   2  The watchdog asks the watchdogs of all ranks for their last operations (inquiry.hpp). If

@@ -181,7 +181,8 @@ class arena {
   cudaStream_t stream_;
   free_blocks free_;
   std::unordered_map<int, private_blocks> private_;  // for each graph, its free blocks
-  std::unordered_map<void*, int> owner_;             // for each block of a graph, its graph
+  // The graph to which each block of a graph belongs.
+  std::unordered_map<void*, int> owner_;
   std::optional<stream> growth_;
   int last_private_ = 0;
   bool is_recording_ = false;

@@ -92,8 +92,9 @@ class gemm_engine {
                          ldc, 0);
   }
 
-  /// Computes `batch` matrix products C = alpha op(A) op(B) + beta C. Product i has the operands a
-  /// + i * stride_a and b + i * stride_b and the result c + i * stride_c.
+  /// Computes `batch` matrix products C = alpha op(A) op(B) + beta C, where op transposes a matrix
+  /// or does nothing. Product i has the operands a + i * stride_a and b + i * stride_b and the
+  /// result c + i * stride_c.
   template <class T, class C>
   void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                             std::int64_t n, std::int64_t k,

@@ -74,8 +74,8 @@ void convert(processor const& on, From const* x, std::int64_t n, To* y) {
   else convert(on.stream, x, n, y);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C, with the arguments of gemm.hpp. C has type T or
-/// accumulation_t<T>.
+/// Computes C = alpha op(A) op(B) + beta C, where op transposes a matrix or does nothing, with the
+/// arguments of gemm.hpp. C has type T or accumulation_t<T>.
 template <class T, class C>
 void gemm(processor const& on, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -83,8 +83,9 @@ void gemm(processor const& on, bool transpose_a, bool transpose_b, std::int64_t 
           std::type_identity_t<accumulation_t<T>> beta, C* c, std::int64_t ldc) {
   on.products->gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C. Product i has the operands a +
-/// i * stride_a and b + i * stride_b and the result c + i * stride_c.
+/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C, where op transposes a matrix or
+/// does nothing. Product i has the operands a + i * stride_a and b + i * stride_b and the result c
+/// + i * stride_c.
 template <class T, class C>
 void gemm_batched_strided(processor const& on, bool transpose_a, bool transpose_b,
                           std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,

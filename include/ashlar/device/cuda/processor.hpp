@@ -15,7 +15,7 @@ namespace ashlar::cuda {
 class gemm_engine;
 
 struct processor {
-  /// Whether host code may read and write this processor's memory directly.
+  /// Says whether host code may read and write this processor's memory directly.
   static constexpr bool is_host = false;
 
   cudaStream_t stream = nullptr;

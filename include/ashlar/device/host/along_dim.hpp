@@ -21,7 +21,8 @@
 namespace ashlar::device::host {
 
 /// Writes to y [outer, inner] the index k of the extremum of each line. Op is max or min. A line
-/// must have an element: expects extent > 0, unless outer * inner is 0.
+/// must have at least one element, so this function expects extent > 0, unless there are no lines
+/// (outer * inner is 0).
 template <reduction Op, class T, class Index>
 void index_of_extremum(T const* x, std::int64_t outer, std::int64_t extent, std::int64_t inner,
                        Index* y) {

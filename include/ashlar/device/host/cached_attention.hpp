@@ -11,8 +11,8 @@
 //   out    [batch, sequence, groups, queries, head_dim]
 //
 // The pass writes the keys and values of the new tokens to the cache, after those of the earlier
-// tokens. If keys are turned by their positions (rotary.hpp), the cache holds turned keys. The
-// position of a token never changes, so a key is turned only once. grouped_attention.hpp describes
+// tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated keys. The
+// position of a token never changes, so a key is rotated only once. grouped_attention.hpp describes
 // groups. Attention without groups has one query head per group and the same arrays.
 
 #include <algorithm>
@@ -21,7 +21,8 @@
 
 namespace ashlar::device::host {
 
-/// How many tokens a cache of keys and values holds before a pass, and how many fit into it.
+/// The number of tokens that a cache of keys and values holds before a pass, and the number of
+/// tokens for which it has room.
 struct cached_tokens {
   std::int64_t before;  ///< how many tokens of each sequence the cache has
   std::int64_t places;  ///< how many tokens of each sequence it can have

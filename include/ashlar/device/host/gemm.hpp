@@ -81,22 +81,24 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
 
 }  // namespace detail
 
-/// Computes C = alpha op(A) op(B) + beta C. Throws std::overflow_error for extents that exceed int.
+/// Computes C = alpha op(A) op(B) + beta C, where op transposes a matrix or does nothing. Throws
+/// std::overflow_error for extents that exceed int.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, float const* a, std::int64_t lda, float const* b, std::int64_t ldb,
                  float beta, float* c, std::int64_t ldc) {
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for double.
+/// Computes C = alpha op(A) op(B) + beta C for double, where op transposes a matrix or does
+/// nothing.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for bfloat16. Multiplies and sums in float and rounds
-/// the result once.
+/// Computes C = alpha op(A) op(B) + beta C for bfloat16, where op transposes a matrix or does
+/// nothing. Multiplies and sums in float and rounds the result once.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {
@@ -112,9 +114,10 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
       transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C. Product i has the operands a +
-/// i * stride_a and b + i * stride_b and the result c + i * stride_c. If stride_a or stride_b is 0,
-/// all products use the same a or b. The results must not overlap.
+/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C, where op transposes a matrix or
+/// does nothing. Product i has the operands a + i * stride_a and b + i * stride_b and the result c
+/// + i * stride_c. If stride_a or stride_b is 0, all products use the same a or b. The results must
+/// not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                           std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by a BLAS that only
-// multiplies float matrices. Blocks of A and B are converted to float. The products of the blocks
-// are summed in a float array. This array is rounded to bfloat16 once, at the end:
+// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, where op transposes a
+// matrix or does nothing, by a BLAS that only multiplies float matrices. Blocks of A and B are
+// converted to float. The products of the blocks are summed in a float array. This array is rounded
+// to bfloat16 once, at the end:
 //
 //   for each 512 x 512 block of C
 //     sums = beta * (the block of C); if beta = 0, C is not read
@@ -43,10 +44,11 @@ inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t row
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. The matrices are
-/// converted to float block by block. The caller's function multiply(m, n, k, a, lda, b, ldb, beta,
-/// c) multiplies two float blocks: it must compute c = alpha op(a) op(b) + beta c, where c is
-/// contiguous. The caller must have bound alpha and the transpositions of a and b in `multiply`.
+/// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0, where op transposes
+/// a matrix or does nothing. The matrices are converted to float block by block. The caller's
+/// function multiply(m, n, k, a, lda, b, ldb, beta, c) multiplies two float blocks: it must compute
+/// c = alpha op(a) op(b) + beta c, where c is contiguous. The caller must have bound alpha and the
+/// transpositions of a and b in `multiply`.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

@@ -13,7 +13,7 @@
 //
 // In qkv, the query heads of a group are followed by its key and its value. So a mesh axis that
 // splits the groups leaves each query with its keys and values. `groups` is the number of groups on
-// this rank. Queries and keys may be turned by their positions (rotary.hpp).
+// this rank. Queries and keys may be rotated by their positions (rotary.hpp).
 //
 // Each query head is computed as in attention.hpp and attention_backward.hpp. The gradients of keys
 // and values are sums over the query heads of the group, in their order. The source of the grouping
@@ -37,15 +37,15 @@ struct grouped_extents {
   std::int64_t queries;  ///< query heads of a group
   std::int64_t head_dim;
   bool causal = true;      ///< a token attends only to itself and to earlier tokens
-  rotary_angles angles{};  ///< of queries and keys
+  rotary_angles angles{};  ///< the rotary angles of queries and keys
 
   constexpr bool rotary() const { return angles.base > 0; }
   /// Returns the distance between two tokens in qkv.
   constexpr std::int64_t token() const { return groups * (queries + 2) * head_dim; }
   /// Returns the distance between two tokens in out.
   constexpr std::int64_t out_token() const { return groups * queries * head_dim; }
-  /// Returns the number of elements that the rotary table and the turned queries and keys of one
-  /// group have together, or 0 if nothing is turned.
+  /// Returns the total number of elements of the rotary table and of the rotated queries and keys
+  /// of one group, or 0 without rotary positions.
   constexpr std::int64_t turned() const {
     return rotary() ? sequence * head_dim * (queries + 2) : 0;
   }
@@ -58,7 +58,7 @@ constexpr head_extents head_of(grouped_extents const& e) {
 }
 
 /// The queries, the key and the value of one group, where the kernels of a head read them. If
-/// queries and keys are turned, turned copies are in the workspace.
+/// queries and keys are rotated, the rotated copies are in the workspace.
 template <class T>
 class group_rows {
  public:
@@ -68,7 +68,8 @@ class group_rows {
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.angles, table_, first);
   }
-  /// Selects a group, whose first query is at `qkv`, and turns its queries and its key.
+  /// Selects the group whose first query is at `qkv`, and rotates its queries and its key by their
+  /// positions.
   void take(T const* qkv) {
     qkv_ = qkv;
     if (!e_.rotary()) return;
@@ -78,14 +79,14 @@ class group_rows {
                copy_ + (i * (e_.queries + 1) + head) * e_.head_dim);
   }
   /// Returns the rows of query head number `head` of the group, or of its key if `head` is
-  /// e.queries. They are turned if e.rotary().
+  /// e.queries. The rows are rotated if e.rotary().
   head_rows<T const> turned(std::int64_t head) const {
     if (e_.rotary()) return {copy_ + head * e_.head_dim, (e_.queries + 1) * e_.head_dim};
     return {qkv_ + head * e_.head_dim, e_.token()};
   }
   head_rows<T const> key() const { return turned(e_.queries); }
   head_rows<T const> value() const { return {qkv_ + (e_.queries + 1) * e_.head_dim, e_.token()}; }
-  /// Turns the gradients of the group's queries and key back, in place. `dqkv` points to the
+  /// Rotates the gradients of the group's queries and key back, in place. `dqkv` points to the
   /// gradient of the group's first query.
   void turn_back(T* dqkv) const {
     if (!e_.rotary()) return;

@@ -29,8 +29,8 @@ namespace detail {
 // map_disjoint promises the compiler that x and y do not overlap, so that it vectorises the loop.
 // Without this promise, clang tests at run time whether the arrays overlap. If the arrays are
 // identical, as in-place maps allow, the code that clang generates runs a scalar loop. So in-place
-// maps have separate loops. A pragma is no alternative, because it causes a warning for every f
-// that cannot be vectorised.
+// maps have separate loops. A pragma cannot be used instead, because it causes a warning for every
+// f that cannot be vectorised.
 template <class T, class F>
 [[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y,
                                    F f) {

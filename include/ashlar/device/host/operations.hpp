@@ -58,8 +58,9 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp) in parts of block_rows rows of C. Calls
-/// between_blocks() between two parts, so that transfers progress.
+/// Computes C = alpha op(A) op(B) + beta C, where op transposes a matrix or does nothing
+/// (gemm.hpp), in parts of block_rows rows of C. Calls between_blocks() between two parts, so that
+/// transfers progress.
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -74,8 +75,9 @@ void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, 
   gemm(transpose_a, transpose_b, m - row, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda, b,
        ldb, beta, c + row * ldc, ldc);
 }
-/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C (gemm.hpp). Product i has the
-/// operands a + i * stride_a and b + i * stride_b and the result c + i * stride_c.
+/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C, where op transposes a matrix or
+/// does nothing (gemm.hpp). Product i has the operands a + i * stride_a and b + i * stride_b and
+/// the result c + i * stride_c.
 template <class T>
 void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, std::int64_t batch,
                           std::int64_t m, std::int64_t n, std::int64_t k,

@@ -11,7 +11,7 @@
 namespace ashlar::device::host {
 
 struct processor {
-  /// Whether host code may read and write this processor's memory directly.
+  /// Says whether host code may read and write this processor's memory directly.
   static constexpr bool is_host = true;
 };
 

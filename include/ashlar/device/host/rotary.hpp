@@ -4,8 +4,8 @@
 #pragma once
 
 // Rotary position embedding of queries and keys. A vector of d elements consists of d / 2 pairs.
-// Pair i is turned by an angle that grows with the vector's position in the sequence, so that the
-// product of a query and a key depends on the distance of their positions only:
+// Pair i is rotated by an angle that is proportional to the vector's position in the sequence. So
+// the product of a query and a key depends only on the distance of their positions:
 //
 //   angle(position, i) = position · base^(-2 i / d), or a scaled angle (device/rotary_angles.hpp)
 //   y[i]         = x[i] cos(angle) - x[i + d / 2] sin(angle)
@@ -14,9 +14,10 @@
 // The source is Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021.
 // There the elements of a pair are adjacent, as in the files that Meta publishes of Llama. Here
 // element i is paired with element i + d / 2 ("rotate half"), as in GPT-NeoX and in the Llama of
-// Hugging Face. The two differ by the order of the columns of the projections of queries and keys.
+// Hugging Face. The two forms differ only in the order of the columns of the projections of queries
+// and keys.
 //
-// A rotation is linear and orthogonal. So the gradient of x is that of y, turned back.
+// A rotation is linear and orthogonal. So the gradient of x is the gradient of y, rotated back.
 
 #include <cmath>
 #include <cstdint>
@@ -28,7 +29,7 @@ namespace ashlar::device::host {
 
 /// Computes the cosines and sines of the positions [first, first + length):
 ///
-///   table  [length, head_dim]   of each position first the cosines of all pairs, then the sines
+///   table  [length, head_dim]   for each position, first the cosines of all pairs, then the sines
 ///
 /// Expects an even head_dim and a positive base.
 template <class T>
@@ -56,7 +57,7 @@ void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
   }
 }
 
-/// Turns a vector back, by the opposite angles. This is the inverse of `rotate`, and it also
+/// Rotates a vector back, by the opposite angles. This is the inverse of `rotate`, and it also
 /// computes the gradient of x from that of y. y may be x.
 template <class T>
 void rotate_back(T const* row, std::int64_t head_dim, T const* x, T* y) {

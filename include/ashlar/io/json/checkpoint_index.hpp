@@ -38,7 +38,7 @@ struct checkpoint_piece {
 };
 
 struct checkpoint_tensor {
-  std::string type;  ///< as in safetensors files
+  std::string type;  ///< the name of the type in safetensors files
   shape extents;
   std::vector<checkpoint_piece> pieces;
 };

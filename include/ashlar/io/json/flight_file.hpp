@@ -69,7 +69,8 @@ inline flight_file flight_of(nlohmann::json const& j) {
 
 }  // namespace detail
 
-/// Reads a flight record. Throws ashlar::error if the file cannot be read or is no flight record.
+/// Reads a flight record. Throws ashlar::error if the file cannot be read or is not a flight
+/// record.
 inline flight_file load_flight(std::string const& path) {
   auto const j = detail::read_json(path, "load_flight");
   return detail::interpret(path, "load_flight", [&] { return detail::flight_of(j); });

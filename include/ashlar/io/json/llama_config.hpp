@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Reads the config.json that lies beside published weights of a Llama. It states what no tensor of
-// the weights shows, such as the number of heads and the base of the rotary positions:
+// Reads the config.json in the folder of published weights of a Llama. This file states numbers
+// that no tensor of the weights shows, such as the number of heads and the base of the rotary
+// positions:
 //
 //   entry                                         if it is missing
 //   num_hidden_layers, hidden_size, vocab_size,
@@ -14,8 +15,9 @@
 //   head_dim                                      hidden_size / num_attention_heads
 //   rope_theta                                    10000
 //   rope_scaling                                  none; "llama3" is read (device/rotary_angles.hpp)
-//   rope_parameters                               the two entries before, as newer files have them
-//   text_config                                   the file itself is that of the language model
+//   rope_parameters                               the two entries above are read; newer files have
+//                                                 both of them in this object
+//   text_config                                   the file itself describes the language model
 //
 // A file that describes another kind of net, such as one with biases or with another scaling of the
 // rotary positions, is refused. All other entries are ignored.
@@ -28,7 +30,7 @@
 
 namespace ashlar::io {
 
-/// The entry rope_scaling of the type "llama3", or the defaults, which scale nothing.
+/// The entry rope_scaling of the type "llama3". The defaults scale nothing.
 struct llama_scaling {
   double factor = 1, low = 1, high = 4, original = 8192;
 };
@@ -43,7 +45,8 @@ struct llama_config {
 
 namespace detail {
 
-/// Returns an entry of the object `j`, or null if it has none or if it is null.
+/// Returns the entry of this name of the object `j`. Returns null if there is no such entry, or if
+/// the entry is null.
 inline nlohmann::json const* entry_of(nlohmann::json const& j, char const* name) {
   auto const at = j.find(name);
   return at == j.end() || at->is_null() ? nullptr : &*at;
@@ -68,7 +71,8 @@ inline llama_scaling scaling_of(nlohmann::json const& j) {
           j.at("original_max_position_embeddings").get<double>()};
 }
 
-/// Throws ashlar::error if an entry says that the net computes what nn::llama does not.
+/// Throws ashlar::error if an entry says that the net computes something that nn::llama does not
+/// compute.
 inline void refuse_other_nets(nlohmann::json const& j) {
   auto const refuse = [](std::string const& name, std::string const& value, char const* can) {
     throw error(name, "it is " + value + ", but nn::llama " + can + ".");
@@ -119,7 +123,7 @@ inline llama_config llama_config_of(nlohmann::json const& whole) {
 }  // namespace detail
 
 /// Reads a config.json. Throws ashlar::error with the file's name if it cannot be read, or if it
-/// describes a net that is no nn::llama.
+/// describes a net that is not an nn::llama.
 inline llama_config load_llama_config(std::filesystem::path const& path) {
   auto const j = detail::read_json(path.string(), "checkpoint::load");
   return detail::interpret(path.string(), "checkpoint::load",

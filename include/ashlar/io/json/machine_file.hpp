@@ -46,7 +46,8 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", 0, most_seconds), number_at(j, "beta", 0, most_seconds)};
 }
 
-/// Returns entry `key` of j, an amount per second such as flops, which must be from 1 to 1e30.
+/// Returns entry `key` of j. The entry is an amount per second, such as flops, and must be between
+/// 1 and 1e30.
 inline double rate_at(nlohmann::json const& j, char const* key) {
   return number_at(j, key, 1, 1e30);
 }

@@ -169,7 +169,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
 }
 
 /// Reads the schedule of a file of version 3 or 4, which has an entry "cuts". Throws ashlar::error
-/// if the schedule has other numbers of stages or micro-batches, or cannot run.
+/// if the schedule does not have the numbers of stages and micro-batches of the plan, or if it
+/// cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
   if (j.contains("warm_ups") == j.contains("schedule"))
     throw error("schedule", "a file with \"cuts\" has either \"schedule\" or \"warm_ups\".");

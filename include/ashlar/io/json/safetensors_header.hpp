@@ -141,7 +141,7 @@ inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_b
 }  // namespace detail
 
 /// Reads the header of a safetensors file. Throws ashlar::error with the file's name if the file is
-/// no safetensors file.
+/// not a safetensors file.
 inline safetensors_header read_safetensors_header(std::string const& path) {
   char const* const operation = "safetensors";
   constexpr std::int64_t most = 100'000'000;  // the limit of the format

@@ -50,7 +50,8 @@ inline std::string colour(topology const& t, owner const& who) {
   double const hue = 360 * index[0] / count[0] + 205;
   double const light = fixed[1] ? 0.80 - 0.42 * index[1] / std::max(1.0, count[1] - 1) : 0.60;
   double const saturation = fixed[0] ? 0.62 : 0.06;
-  auto const channel = [&](double n) {  // HSL to RGB, with the formula of the CSS specification
+  // Converts HSL to RGB by the formula of the CSS specification.
+  auto const channel = [&](double n) {
     double k = n + hue / 30;
     while (k >= 12) k -= 12;
     double const a = saturation * std::min(light, 1 - light);

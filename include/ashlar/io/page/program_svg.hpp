@@ -25,7 +25,8 @@ namespace ashlar::io::page {
 inline constexpr std::size_t most_drawn_actions = 6000;
 
 /// Returns the CSS classes (style.hpp) of the box of a computation or a transfer: its colour and,
-/// if `second`, the darker border of every second one of the micro-batches that take turns.
+/// if `second` is true, the darker border that marks every second one of the micro-batches that
+/// take turns.
 inline std::string box_kind(step::action_kind kind, bool second) {
   bool const forward = kind == step::action_kind::forward || kind == step::action_kind::recompute;
   return std::string(forward                                      ? "fw"

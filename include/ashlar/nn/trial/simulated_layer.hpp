@@ -132,8 +132,8 @@ class simulated_layer {
   }
 
  private:
-  // Slot 0 holds x, and the next slots hold the parameters. The slots after these have the indices
-  // that the next functions return.
+  // Slot 0 holds x, and the next slots hold the parameters. The functions below return the indices
+  // of the other slots.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }

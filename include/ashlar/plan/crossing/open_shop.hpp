@@ -105,8 +105,8 @@ class open_shop {
     std::int64_t size;
   };
 
-  /// Sorts the entries of a row of the matrix. Large entries come first: they are tried first for a
-  /// round, and a round of large entries carries much at the price of one latency.
+  /// Sorts the entries of a row of the matrix. Large entries come first, so they are tried first
+  /// for a round. A round of large entries carries many elements for the price of one latency.
   static constexpr bool comes_before(entry const& a, entry const& b) {
     return a.size != b.size ? a.size > b.size : a.column < b.column;
   }

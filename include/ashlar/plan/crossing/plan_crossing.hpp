@@ -123,7 +123,7 @@ constexpr port_schedule ordered(port_problem const& p) {
 
 }  // namespace detail
 
-/// Returns a number of seconds that every crossing with these tasks takes at least.
+/// Returns a lower bound of the seconds of every crossing with these tasks.
 constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
   double bound = double(least_elements(p.between)) * m.inter.beta;
   for (auto const& node : p.held)

@@ -31,8 +31,9 @@ struct sender_share {
 
 struct sender_shares {
   std::vector<sender_share> shares;  ///< sorted by task
-  /// In every division, some port sends at least this many elements. 0 if no port had to send more
-  /// than the load that was permitted at first.
+  /// A lower bound of the largest load: in every division, some port sends at least this many
+  /// elements. The bound is 0 if no port had to send more than the load that was permitted at
+  /// first.
   std::int64_t least_load = 0;
 };
 
@@ -186,10 +187,10 @@ constexpr sender_shares share_senders(port_problem const& p, std::int64_t least)
   return detail::sender_flow(p).run(least);
 }
 
-/// Returns a number of elements that the busiest port (port_task.hpp) sends or receives at least,
-/// in whatever order and from whatever senders the data are sent. It is the larger of two numbers:
-/// what the port that receives most has to receive, and what the port that sends most has to send
-/// under the best division among the senders.
+/// Returns a lower bound of the number of elements that the busiest port (port_task.hpp) sends or
+/// receives, for every order of the data and every choice of senders. The bound is the larger of
+/// two numbers of elements: the most that any port has to receive, and the most that any port has
+/// to send if the data are divided among the senders in the best way.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);

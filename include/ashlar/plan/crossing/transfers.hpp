@@ -63,8 +63,8 @@ constexpr void transfers_of_period(stage_of_crossing const& stage, int period, i
     int const chunk = period - piece.hop;
     if (chunk < 0 || chunk >= chunks) continue;
     auto const& share = s.shares.data()[piece.share];
-    // The chunk is a range of the share. The piece covers the same fraction of the chunk as of the
-    // whole share.
+    // The chunk is a range of the share. If the piece covers a fraction of the whole share, it
+    // covers the same fraction of the chunk.
     auto const own = balanced_part({share.begin, share.size}, chunks, chunk);
     auto const at = [&](std::int64_t position) {
       return own.begin +

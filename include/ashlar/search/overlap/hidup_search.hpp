@@ -48,8 +48,8 @@ class hidup_search {
   static constexpr std::size_t few_labels = 32, most_labels = 4096;
 
   /// Returns the least psi of all strategies, and the choices of that strategy. A state keeps at
-  /// most `labels` strategies (`few` in the first search), those of least bound. If more are
-  /// needed, the result may not be the least psi.
+  /// most `labels` strategies (`few` in the first search): those with the least bounds. If a state
+  /// needs more strategies, the result may not be the least psi.
   std::pair<double, std::vector<int>> run(std::size_t labels = most_labels,
                                           std::size_t few = few_labels) {
     rest_.assign(at(chain_.size()), 0);

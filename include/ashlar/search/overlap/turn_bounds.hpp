@@ -103,9 +103,9 @@ class turn_bounds {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
 
-  /// Returns for each element and choice the least sum over all later elements: of own(i, choice),
-  /// and of between(i, k, right choice) at the boundaries. k is an index into the lists of
-  /// turn_boundary.
+  /// Returns, for each choice of each element, the least sum over all later elements. The sum
+  /// consists of own(i, choice) for each later element i, and of between(i, k, right choice) for
+  /// each boundary. k is an index into the lists of turn_boundary.
   template <class Between, class Own>
   std::vector<std::vector<double>> least_behind(Between between, Own own) const {
     int const n = chain_.size();
@@ -123,8 +123,9 @@ class turn_bounds {
     return least;
   }
 
-  /// Marks each choice with which the least sum of own and between over the whole chain, multiplied
-  /// by `times`, is not below the limit. `behind` is the result of least_behind.
+  /// Considers the least sum of own and between over the whole chain for each choice. Marks the
+  /// choices for which this sum, multiplied by `times`, is not below the limit. `behind` is the
+  /// result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {
@@ -152,8 +153,9 @@ class turn_bounds {
     return list;
   }
 
-  /// Returns a function of a boundary (turn_boundary) and an index into its lists, which adds `of`
-  /// of the move in the forward pass and `of` of the move in the backward pass.
+  /// Returns a function whose arguments are a boundary (turn_boundary) and an index into the
+  /// boundary's lists of moves. The function returns the sum of two entries of `of`: that of the
+  /// move in the forward pass and that of the move in the backward pass.
   auto both(std::vector<double> const& of) const {
     return [this, &of](int i, std::size_t k, std::size_t) {
       auto const& moves = chain_.behind(i);
@@ -161,8 +163,8 @@ class turn_bounds {
     };
   }
 
-  /// Computes, for weighted mean number k of the paths of the processor and the links, the least
-  /// value over all elements after each choice.
+  /// Weighted mean number k combines the seconds of the processor and of the links. Computes, for
+  /// each choice, the least value of this mean over all later elements.
   void tabulate(int k) {
     auto const& w = weight_of[k];
     auto const moves = of_moves(
@@ -175,8 +177,8 @@ class turn_bounds {
     to_come_[k] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, to_come_[k]);
   }
-  /// Computes, for link `on`, the least busy seconds over all elements after each choice, moves of
-  /// weights included.
+  /// Computes, for each choice, the least number of seconds for which link `on` is busy with the
+  /// moves of all later elements, including moves of weights.
   void tabulate_load(int on) {
     auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
     auto const own = [&](int i, std::size_t c) {
@@ -187,8 +189,8 @@ class turn_bounds {
     load_to_come_[on] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, load_to_come_[on]);
   }
-  /// Computes, for weighted mean number `number` of the work of both passes and of the moves of
-  /// weights, the least value over all elements after each choice.
+  /// Weighted mean number `number` combines the work of both passes and the moves of weights.
+  /// Computes, for each choice, the least value of this mean over all later elements.
   void tabulate_passes(int number) {
     auto const s = share_of(number);
     bool const alone = turns() == 1;

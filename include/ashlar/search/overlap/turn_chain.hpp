@@ -79,7 +79,7 @@ struct turn_chain {
   /// An element of the chain. The two ends of a residual have the same choice.
   struct element {
     int costs = 0;     ///< index into turn_chain::costs
-    int partner = -1;  ///< index of the other end of a residual; -1: a layer
+    int partner = -1;  ///< index of the other end of a residual, or -1 for a layer
   };
   int turns = 2;        ///< the number of micro-batches that take turns; together they are a group
   int groups = 1;       ///< the number of complete groups in a step

@@ -163,8 +163,8 @@ class turn_model {
       if (c.gathers[a][on] > c.gathers[b][on] || c.synchronize[a][on] > c.synchronize[b][on])
         return false;
     // Besides all work of the backward pass, two parts of it count: the work that runs beside no
-    // move, and the work that cannot follow the gradients of weights. Choice a must have no more of
-    // any of the three than b.
+    // move, and the work that cannot follow the gradients of weights. Each of the three amounts of
+    // choice a must be at most that of choice b.
     double const more = c.backward[a] - c.backward[b];
     return c.forward[a] <= c.forward[b] && more <= 0 && more <= c.beside[a] - c.beside[b] &&
            more <= c.after_weights[a] - c.after_weights[b] &&

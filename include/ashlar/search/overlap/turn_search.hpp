@@ -53,8 +53,8 @@ struct turn_result {
 struct turn_options {
   /// Results of this many seconds or more are not looked for.
   double limit = std::numeric_limits<double>::infinity();
-  /// The most labels that are kept for one choice of one element, those of least bound. The bounds
-  /// of dropped labels give lost().
+  /// The most labels that are kept for one choice of one element. Labels with the least bounds are
+  /// kept. lost() returns the least bound of the labels that are dropped.
   int labels = 4000;
   /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
   /// label is also dropped if another one is later by at most tolerance / (2 · number of elements).
@@ -63,7 +63,7 @@ struct turn_options {
   /// lost().
   std::int64_t most_labels = std::numeric_limits<std::int64_t>::max();
   /// Called before each element; may be empty. If it returns false, all labels are dropped, and
-  /// their bounds give lost().
+  /// lost() returns the least of their bounds.
   std::function<bool()> go_on{};
 };
 
@@ -193,9 +193,9 @@ class turn_search {
     l.hidden[1] += own.backward[at];
   }
 
-  /// Lets pass p (0 forward, 1 backward) of label l wait for the moves of weights so far. These
-  /// moves can run beside earlier work, beside the open stage of all micro-batches
-  /// (turn_times.hpp), and beside `less` seconds of work of each micro-batch.
+  /// Makes pass p (0 forward, 1 backward) of label l wait for the moves of weights that have been
+  /// added so far. These moves can run beside earlier work, beside the open stage of all
+  /// micro-batches (turn_times.hpp), and beside `less` seconds of work of each micro-batch.
   void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.weights[p][k];
@@ -205,7 +205,7 @@ class turn_search {
   }
 
   /// Adds the costs of element i to labels (partial plans) that already have a choice of this
-  /// element, and drops the labels that are dominated or too many.
+  /// element. Then drops dominated labels, and labels beyond the permitted number.
   void enter(int i, label_lists& labels) {
     stopped_ = stopped_ || static_cast<std::int64_t>(nodes_.size()) > options_.most_labels ||
                (options_.go_on && !options_.go_on());

@@ -93,8 +93,8 @@ constexpr double joined(turn_times const& forward, turn_times const& backward, i
   for (int k = 0; k < turn_links; ++k)
     longest = std::max(longest, forward.link[k] + backward.link[k]);
   for (int k = 0; k < turns; ++k) {
-    // In the backward pass, time runs backward here. So micro-batch k is there number turns - 1 -
-    // k.
+    // These times of the backward pass run backward. So micro-batch k has the number turns - 1 - k
+    // in them.
     double const after = backward.ready[turns - 1 - k] - backward.late;
     longest = std::max({longest, forward.processor + (k + 1) * work + after,
                         forward.ready[k] + (turns - k) * work + backward.processor});

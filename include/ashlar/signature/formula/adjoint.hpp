@@ -36,7 +36,8 @@ namespace ashlar::formulas {
 struct differentiated_formula {
   graph g;
   int x = 0, y = 0, dy = 0, dx = 0;
-  int target = -1;                                         ///< of a loss: the node of its targets
+  /// The node of the targets, if the formula is a loss.
+  int target = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< what errors call a weight, before its name
   inplace_vector<char const*, max_parameters> weight_names;
@@ -213,7 +214,7 @@ constexpr void differentiate(differentiated_formula& f) {
 }
 
 /// The nodes of y and of the gradients, and all nodes from which these are computed. A function may
-/// have added other nodes, which nothing needs.
+/// have added other nodes, which are not needed.
 struct needed_nodes {
   bool has[max_nodes]{};
 

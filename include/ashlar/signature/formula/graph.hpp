@@ -108,9 +108,9 @@ constexpr char const* to_string(operation what) {
 
 struct node {
   operation what = operation::input;
-  function f = function::exp;  ///< of apply and apply_gradient
+  function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
-  int weight = 0;              ///< of a weight: its number
+  int weight = 0;              ///< the number of the weight, if the node is a weight
   double number = 0;           ///< the number a of an operator with a number
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
@@ -137,11 +137,11 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 
 /// The operators of a formula in an order in which they can be computed.
 struct graph {
-  char const* name = "formula";  ///< for errors
+  char const* name = "formula";  ///< the name of the formula in errors
   inplace_vector<node, max_nodes> nodes;
-  /// Whether node i is a contraction whose only use is a sum, such as that with a bias. The bias is
-  /// first written to all rows of the sum, and then the product is added to it. adjoint.hpp finds
-  /// these contractions.
+  /// Says whether node i is a contraction whose only use is a sum, such as that with a bias. The
+  /// bias is first written to all rows of the sum, and then the product is added to it. adjoint.hpp
+  /// finds these contractions.
   bool joins_sum[max_nodes]{};
 
   /// Returns the operand of node i that is a contraction with joins_sum, or -1 if there is none.
@@ -308,8 +308,9 @@ constexpr int add_reshape(graph& g, int a, int first, int last, shape const& par
   return add_with_dims(g, operation::reshape, a, in, out, extents);
 }
 
-/// Adds the sum over the dims of mask `dims`, which stay with extent 1, and then removes the first
-/// `removed` dims, which must be among them. Returns a if there is nothing to do.
+/// Adds the sum of node a over the dims in the bit mask `dims`, which stay with extent 1. Then
+/// removes the first `removed` dims, which must be among the summed dims. Returns a if `dims` is
+/// empty.
 constexpr int add_sum(graph& g, int a, unsigned dims, int removed) {
   if (dims == 0) return a;
   node n;

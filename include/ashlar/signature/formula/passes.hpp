@@ -34,8 +34,8 @@ struct pass_nodes {
 /// The parts of a backward pass: a pass may compute dx, the gradients of the weights, or both.
 enum class backward_part : signed char { input, weights, both };
 
-/// Returns in which order of dims a contraction reads its operands and writes its result, so that
-/// it becomes products of matrices (signature/einsum.hpp).
+/// Returns the orders of dims in which a contraction reads its operands and writes its result. With
+/// these orders, the contraction consists of products of matrices (signature/einsum.hpp).
 constexpr einsum_order order_of_contraction(node const& n) {
   return order_of_einsum({n.in_a, n.in_b, n.out, 2});
 }
@@ -88,10 +88,10 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
 
 namespace detail {
 
-/// Returns the most elements that the results between the runs of a reduction have at one time. A
-/// sum or a maximum reduces neighbouring dims together, one run of them after another from the last
-/// dim on (tensor/formula_kernels.hpp). Each run but the last one has a result of its own, which is
-/// there until that of the next run is complete.
+/// Returns the most elements that the intermediate results of a reduction have at one time. A sum
+/// or a maximum reduces each run of neighbouring dims at once, beginning with the last run
+/// (tensor/formula_kernels.hpp). Each run except the last has an intermediate result, which is kept
+/// until the result of the next run is complete.
 constexpr double between_runs(graph const& g, node const& n) {
   if (n.what != operation::sum && n.what != operation::largest) return 0;
   shape const& x = g[n.a].extents;
@@ -113,9 +113,10 @@ constexpr double between_runs(graph const& g, node const& n) {
 
 /// Returns the largest number of elements that the temporaries of a pass have at one time, while
 /// tensor/evaluate.hpp computes the pass. `placed` are the nodes that are computed into memory of
-/// the caller, and `added` the nodes that are added to sums. Only nodes i with counts(i) are
-/// counted. alike(i, k) says whether the shards of nodes i and k, which have equal sizes as whole
-/// tensors, are of equal size too; only then node i may overwrite node k.
+/// the caller, and `added` the nodes that are added to sums. Only nodes i for which counts(i) is
+/// true are counted. The function alike(i, k) is called for nodes i and k whose whole tensors have
+/// equal sizes. It says whether their shards have equal sizes, too, because only then may node i
+/// overwrite node k.
 template <class Counts, class Alike>
 constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
                                 inplace_vector<int, max_nodes> const& placed,
@@ -191,7 +192,7 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
   return most;
 }
 
-/// The smallest part of the flops of y with which a product is the dominant one. The cost model
+/// A product is the dominant one if it has at least this part of the flops of y. The cost model
 /// then prices all products with the extents of this product.
 inline constexpr double dominant_part = 0.75;
 

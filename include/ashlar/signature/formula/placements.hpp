@@ -16,7 +16,7 @@ namespace ashlar::formulas {
 /// The placements of all nodes of a formula, or the node that is not local.
 struct formula_placements {
   placement of[max_nodes];
-  int failing_node = -1;  ///< the first operator that would need communication; -1: none
+  int failing_node = -1;  ///< the first operator that would need communication, or -1
   int failing_axis = 0;
 };
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Operators of tensors that formulas do not have. Each is declared for symbols, and calling it is
-// one compile error, whose message says what formulas have instead:
+// Operators of tensors that formulas do not have. Each is declared for symbols. A call of it is a
+// single compile error, and the message of the error says what formulas have instead:
 //
 //   where(u, v, w)   u < v   equal(u, v)   max(u, v)   argmax<0>(u)   ..
 //                                 the operators of formulas, or a layer of one's own
@@ -147,7 +147,8 @@ ASHLAR_NO_FORMULA_EXTREMUM(min)
 #undef ASHLAR_NO_FORMULA_EXTREMUM
 
 // On tensors, sum(u), mean(u), max<d>(u) and the like are written without dims or with dims in
-// angle brackets. On symbols these forms are compile errors, whose message says how to write them.
+// angle brackets. On symbols these forms are compile errors, and the message of the error says how
+// to write them.
 #define ASHLAR_NO_FORMULA_DIM(name)                                                                \
   template <int... Number, int Rank>                                                               \
   constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \

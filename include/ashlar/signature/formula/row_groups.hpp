@@ -44,7 +44,7 @@ constexpr bool sums_rows(graph const& g, int i) {
   return rows != 1 && x[x.rank() - 1] != 1 && is_one_row(n.out) &&
          n.out.text[n.out.length - 1] == n.in_a.text[n.in_a.length - 1];
 }
-/// Returns whether node i can be computed row by row, and is no sum of rows.
+/// Returns whether node i can be computed row by row and is not a sum of rows.
 constexpr bool is_of_rows(graph const& g, int i) {
   node const& n = g[i];
   if (n.is_leaf() || n.extents.rank() < 2 || g.joined(i) >= 0) return false;
@@ -65,7 +65,8 @@ constexpr bool is_of_rows(graph const& g, int i) {
 /// computed together.
 struct pass_order {
   inplace_vector<int, max_nodes> nodes;  ///< without contractions with graph::joins_sum
-  inplace_vector<int, max_nodes> group;  ///< the group of each node; -1: computed alone
+  /// The group of each node, or -1 for a node that is computed alone.
+  inplace_vector<int, max_nodes> group;
 
   /// Returns the position after the group of the node at position `first`.
   constexpr int end_of_group(int first) const {
@@ -82,8 +83,9 @@ class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
     for (int i = 0; i < g.size(); ++i) like_[i] = i;
-    // Joins each node that is computed with its operands that have the same rows: they are divided
-    // over the ranks alike. A node that is not computed tells nothing about its operands.
+    // Joins each node that is computed with those of its operands that have the same rows, which
+    // means that the rows of both are divided over the ranks in the same way. A node that is not
+    // computed does not show how the rows of its operands are divided.
     for (int i = 0; i < g.size(); ++i) {
       if (!computes[i] || !is_of_rows(g, i)) continue;
       node const& n = g[i];

@@ -101,7 +101,7 @@ struct local_row {
   int repeated_node = -1;  ///< if every rank repeats too many flops: the product that costs most
 };
 
-/// Why no training row is local.
+/// The reasons for which no training row is local:
 ///
 ///   no_row     an operator has no row in its table
 ///   gradient   the gradient of x or of a weight would not lie like its tensor
@@ -232,9 +232,9 @@ class row_search {
     rows_.push_back(found);
   }
 
-  /// If the nodes of `split` are split, every rank computes all other products as a whole. Returns
-  /// the most expensive of these products, or -1 if together they have at most the part
-  /// most_repeated_flops of all flops.
+  /// If the nodes of `split` are split, every rank computes all other products completely. Returns
+  /// the most expensive of these products. Returns -1 if their share of all flops is at most
+  /// most_repeated_flops.
   constexpr int repeated_node(node_set const& split) const {
     double repeated = 0, most = 0;
     int node = -1;
@@ -260,11 +260,11 @@ class row_search {
   axis_placement const* only_x_ = nullptr;  ///< if not null, the only placement of x to try
   int furthest_ = 0;                        ///< the last position at which a trial ended
   obstacle obstacle_;                       ///< why it ended there
-  double flops_ = 0;                        ///< of all products
+  double flops_ = 0;                        ///< the flops of all products
 };
 
-/// Returns whether `whole` differs from `row` only in that it reads weights whole that `row` reads
-/// partial.
+/// Returns whether two rows differ only in weights that `row` reads partial and `whole` reads
+/// whole, and differ in at least one such weight.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {
@@ -280,9 +280,9 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 /// The training rows of a formula, and what they split.
 struct formula_rows {
   training_table table;
-  inplace_vector<node_set, training_table::capacity()> split;  ///< of each row: its split nodes
-  /// Whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row splits
-  /// dim 0 of both.
+  inplace_vector<node_set, training_table::capacity()> split;  ///< the split nodes of each row
+  /// Says whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row
+  /// splits dim 0 of both.
   bool couples_rows = true;
 
   /// Returns whether the result of node i is split in all rows for which holds(row) is true.

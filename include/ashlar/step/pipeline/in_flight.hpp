@@ -3,9 +3,9 @@
 
 #pragma once
 
-// How many micro-batches a schedule has in flight in each stage. This number decides how many saved
-// values of forward passes are in memory at a time. A part runs one pass at a time, so only the
-// order of its passes counts, not their seconds:
+// Counts the micro-batches that a schedule has in flight in each stage. This number decides how
+// many saved values of forward passes are in memory at a time. A part runs one pass at a time, so
+// only the order of its passes counts, not their seconds:
 //
 //   ahead   forward pass begun, gradient of the input not ended
 //   held    forward pass begun, gradients of the parameters not ended

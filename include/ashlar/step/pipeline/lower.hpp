@@ -20,10 +20,11 @@ struct lowered_line {
   int position = 0;  ///< position of the part that runs the pass or sends
   int target = 0;    ///< position of the part that receives; for a pass equal to `position`
   action what;       ///< the pass; for a transfer, the pass whose result it carries
-  /// The number of the skip whose input or gradient the transfer carries. -1: it carries what the
-  /// pass makes for the stage before or after.
+  /// The number of the skip whose input or gradient the transfer carries. -1 means that it carries
+  /// the tensor that the pass makes for the stage before or after.
   int skip = -1;
-  int number = -1;  ///< number of the transfer among all transfers of the common order; -1: a pass
+  /// Number of the transfer among all transfers of the common order, or -1 for a pass.
+  int number = -1;
   friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
 };
 

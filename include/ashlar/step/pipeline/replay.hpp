@@ -32,7 +32,7 @@ struct pass_number {
 struct transfer_time {
   int position = 0, target = 0;  ///< positions of the sending part and of the receiving part
   action what;                   ///< the pass whose result is sent
-  int skip = -1;                 ///< number of the skip whose input or gradient is sent; -1: none
+  int skip = -1;                 ///< number of the skip whose input or gradient is sent, or -1
   double begin = 0, end = 0;
 };
 
@@ -40,16 +40,16 @@ struct timeline {
   std::vector<std::vector<interval_of_time>> passes;  ///< times of the passes in schedule::order
   std::vector<pass_number> sequence;     ///< all passes, in the order in which they end
   std::vector<transfer_time> transfers;  ///< in the order in which the sending passes end
-  double seconds = 0;                    ///< when the last pass ends
-  /// Whether all passes have run. If not, the parts wait for each other for ever.
+  double seconds = 0;                    ///< the time at which the last pass ends
+  /// Says whether all passes have run. If not, the parts wait for each other for ever.
   bool complete = true;
   std::vector<int> stopped_at;  ///< by position: the number of passes that have run
 };
 
 namespace detail {
 
-/// The times from which on one stage has its tensors of one micro-batch. A negative time means that
-/// the stage does not have the tensor yet.
+/// The times at which one stage gets its tensors of one micro-batch. A negative time means that the
+/// stage does not have the tensor yet.
 struct arrival {
   double x = -1, dy = -1;  ///< tensors that the stage reads
   double y = -1, dx = -1;  ///< tensors that the stage makes

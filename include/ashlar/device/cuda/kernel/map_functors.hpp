@@ -40,7 +40,7 @@ using device::subtracting;
 using device::sum_of;
 using device::value_of;
 
-/// Whether `map` has kernels for the function object F.
+/// Says whether `map` has kernels for the function object F.
 template <class F>
 inline constexpr bool has_map_kernel = false;
 template <>

@@ -59,11 +59,12 @@
 
 namespace ashlar::cuda {
 
-/// Whether the operation Op computes a total of the row before `apply`, like the sum for a softmax.
+/// Says whether the operation Op computes a total of the row before `apply`, like the sum for a
+/// softmax.
 template <class Op>
 concept folds_rows = requires { typename Op::partial; };
 
-/// Whether Op::apply rereads elements of the row that Op::gather has already read.
+/// Says whether Op::apply rereads elements of the row that Op::gather has already read.
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 
