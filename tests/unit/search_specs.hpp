@@ -168,8 +168,9 @@ constexpr shape add_branch(Problem& net, shape const& x, joined_by join, First f
   ends.forward_values = 3.0 * count(ends.y);
   ends.backward_values = join == joined_by::sum ? 0 : 3.0 * count(ends.y);
   net[at].partner = net.size();
-  net.add(ends, join == joined_by::sum ? search::element_kind::branch_sum
-                                       : search::element_kind::branch_join,
+  net.add(ends,
+          join == joined_by::sum ? search::element_kind::branch_sum
+                                 : search::element_kind::branch_join,
           begin);
   return ends.y;
 }

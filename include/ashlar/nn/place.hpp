@@ -130,8 +130,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                       ") of the plan has placements that no rule of that layer permits.");
     if (int const begin = search::broken_joint(problem, plan, i); begin >= 0)
       throw error("nn::place",
-                  std::string(turns ? "the begin and the turn of the "
-                                    : "the two ends of the ") +
+                  std::string(turns ? "the begin and the turn of the " : "the two ends of the ") +
                       problem.spec(i).name.text + ", elements " + std::to_string(begin) + " and " +
                       std::to_string(i) + " of the plan, have different placements.");
   }

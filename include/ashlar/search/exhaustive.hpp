@@ -52,7 +52,7 @@ class enumeration {
       now_.data()[i] = k;
       double const way = i == 0 ? start_.data()[k]
                                 : model_.boundary(
-                                    i - 1)[now_.data()[model_.left_of(i - 1)] * c.size() + k];
+                                      i - 1)[now_.data()[model_.left_of(i - 1)] * c.size() + k];
       extend(i + 1, weight + way + (end || turn ? 0 : c.weight.data()[k]),
              limit_ > 0 ? memory_with(i, k, memory) : memory);
     }

@@ -59,9 +59,7 @@ enum class saved_part : signed char { all, input, moved_input, nothing, least };
 /// residuals or branches.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
-  while (i > 0 && (net[i - 1].kind == element_kind::residual_begin ||
-                   net[i - 1].kind == element_kind::branch_begin))
-    --i;
+  while (i > 0 && begins_block(net[i - 1].kind)) --i;
   return i == 0 && !net.stages_before;
 }
 
@@ -371,7 +369,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     return run;
   };
   if (role.kind == element_kind::branch_turn) return with_turns(bytes, net);
-  if (role.kind != element_kind::residual_begin && role.kind != element_kind::branch_begin) {
+  if (!begins_block(role.kind)) {
     bool const once = role.runs == forward_runs::once;
     std::int64_t const all = running(phase::forward, bytes.y + bytes.saved).most;
     bytes.forward = once ? all : running(phase::forward, bytes.y).most;

@@ -65,8 +65,8 @@ struct memory_so_far {
   std::int64_t synchronize = 0;  ///< in memory when the next element synchronizes gradients
   std::int64_t renew = 0;        ///< most bytes that an element needs to renew its parameters
   std::int64_t peak = 0;
-  std::int64_t y = 0;      ///< bytes of the last element's output
-  std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
+  std::int64_t y = 0;        ///< bytes of the last element's output
+  std::int64_t y_own = 0;    ///< y, or 0 if these bytes are already counted elsewhere
   std::int64_t y_again = 0;  ///< like y_own, during a recomputation
   held_by_residuals residuals;
 
@@ -172,7 +172,8 @@ class memory_fold {
     m.y_own = begin ? 0 : turn ? branch.x.own : own.y;
     m.y_again = begin ? 0 : turn ? branch.x.again : own.y;
     if (begin) m.residuals.backward = around.backward + branch.of_second;
-    else if (turn) m.residuals.backward = around.backward + (branch.is_shared ? 0 : branch.of_first);
+    else if (turn)
+      m.residuals.backward = around.backward + (branch.is_shared ? 0 : branch.of_first);
     else m.residuals = around;
     if (begin || turn) {
       m.residuals.forward = around.forward + x.own;

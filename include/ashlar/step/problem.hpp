@@ -69,10 +69,14 @@ enum class element_kind : signed char {
 /// Returns whether an element ends a branch, and whether it is any of the elements of a branch.
 constexpr bool ends_branch(element_kind kind) { return kind >= element_kind::branch_sum; }
 constexpr bool is_of_branch(element_kind kind) { return kind >= element_kind::branch_begin; }
+/// Returns whether an element begins a residual, a skip or a branch.
+constexpr bool begins_block(element_kind kind) {
+  return kind == element_kind::residual_begin || kind == element_kind::branch_begin;
+}
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;     ///< index into problem::layers, where residuals have a layer_spec too
+  int layer = 0;  ///< index into problem::layers, where residuals have a layer_spec too
   /// Index of the other end of a residual or skip; -1: a layer. The begin of a branch names its
   /// turn, the turn names the end, and the end names the begin.
   int partner = -1;

@@ -3,16 +3,7 @@
 
 #pragma once
 
-// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial
-// order: every end_move directly follows its begin_move, and every value is released right after
-// its last reader.
-//
-//   for each micro-batch   forward, elements 0 .. n-1
-//                          backward, elements n-1 .. 0; before the last element of a recomputed
-//                          segment, the forward computations of that segment run once more
-//   synchronize            elements 0 .. n-1, parameter by parameter
-//   update                 elements 0 .. n-1, parameter by parameter
-//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
+// The implementation of build.hpp, which build_stage.hpp uses too.
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
 // equal placements makes no action: the reader of its result reads its source instead. The base
@@ -22,12 +13,12 @@
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients. The begin and
-// the end of a branch are treated likewise. The turn of a branch never computes: its y is the x of
-// the branch, and its dx one of the gradients of the end.
+// the end of a branch are treated likewise. Its turn never computes (branch_turn.hpp).
 //
 // Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
 // parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
+#include <ashlar/step/branch_turn.hpp>
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>
 #include <ashlar/step/visit.hpp>
@@ -163,8 +154,8 @@ class program_builder : public halo_writer {
     if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
     layer_spec const& spec = net_.spec(element_);
     if (net_[element_].kind == element_kind::branch_turn)
-      return turn(what == computation::forward);
-    if (what == computation::forward && begins())
+      return turn(net_, element_, what, input_, [this](int i) -> auto& { return own(i); });
+    if (what == computation::forward && begins_block(net_[element_].kind))
       return void(own(element_).y = input_);
     if (what != computation::forward && ends_in_sum(net_, element_) && gradient_ >= 0)
       return void(own(element_).dx = gradient_);
@@ -325,28 +316,6 @@ class program_builder : public halo_writer {
     return own(element_).dx = add_value(value_kind::dx, 0, bytes);
   }
 
-  /// Returns whether the current element begins a residual, a skip or a branch.
-  constexpr bool begins() const {
-    return net_[element_].kind == element_kind::residual_begin ||
-           net_[element_].kind == element_kind::branch_begin;
-  }
-  /// Adds a pass of a branch's turn, which only hands tensors on. Forward: the output of the first
-  /// net goes to the branch's end, and the input of the branch to the second net. Backward: the
-  /// gradient of the first net's output comes from the end.
-  constexpr void turn(bool forward) {
-    int const end = net_[element_].partner;
-    if (forward) {
-      own(end).arrived = input_;
-      own(element_).y = own(net_[end].partner).y;
-    } else {
-      own(element_).dx = gradient_of_first_input(end);
-    }
-  }
-  /// Returns the gradient of the first of the two tensors that element `end` joins.
-  constexpr int gradient_of_first_input(int end) {
-    return ends_in_sum(net_, end) ? own(end).dx : own(end).skipped;
-  }
-
   constexpr void complete_forward(action& a, phase when, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);
     layer_choice const& c = chosen_[element_];
@@ -384,11 +353,10 @@ class program_builder : public halo_writer {
              : what == computation::input_gradient ? action_kind::input_gradient
                                                    : action_kind::backward;
     if (gradient_ >= 0) a.reads.push_back(gradient_);
-    int const next = net_[element_].partner;
-    if (begins())
+    if (int const next = net_[element_].partner; begins_block(net_[element_].kind))
       a.reads.push_back(net_[next].kind == element_kind::branch_turn
                             ? own(next).dy
-                            : gradient_of_first_input(next));
+                            : gradient_of_first_input(net_, next, own(next)));
     else if (own(element_).saved >= 0) a.reads.push_back(own(element_).saved);
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)

@@ -194,9 +194,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   search::basic_plan<N> plan;
   for (int i = 0; i < net.size(); ++i) {
     try {
-      plan.choices.push_back(
-          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), net[i].kind, t,
-                    may_update_apart));
+      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i),
+                                       net[i].kind, t, may_update_apart));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }
