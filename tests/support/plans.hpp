@@ -85,8 +85,8 @@ class plan_source {
   }
 
   /// Builds a plan and predicts its costs. choose(i) returns the choice of element i: a layer, the
-  /// begin of a residual, or one end of a branch. The end of a residual gets the choice of its begin, and the turn of a
-  /// branch the placements of the branch's ends.
+  /// begin of a residual, or one end of a branch. The end of a residual gets the choice of its
+  /// begin, and the turn of a branch the placements of the branch's ends.
   template <class Choose>
   search::plan filled(Choose choose, int recomputed = 0) const {
     search::plan plan;

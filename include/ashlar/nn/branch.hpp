@@ -9,12 +9,12 @@
 //   branch(f, g, join::multiply)       f(x) · g(x)
 //   branch(f, g, join::concat<1>)      f(x), then g(x), along dim 1
 //
-// In the backward pass, the gradients that f and g make for x are added. In a plan a branch consists
-// of a begin element, the elements of f, a turn element, those of g, and an end element. Both nets go
-// from the placements of the begin to those of the end, which a plan chooses: x is redistributed
-// before the branch or within a net, but the tensors that wait for the other net are not. The turn
-// computes nothing (step/problem.hpp). A net without layers is refused, since the branch is then a
-// residual or a skip.
+// In the backward pass, the gradients that f and g make for x are added. In a plan a branch
+// consists of a begin element, the elements of f, a turn element, those of g, and an end element.
+// Both nets go from the placements of the begin to those of the end, which a plan chooses: x is
+// redistributed before the branch or within a net, but the tensors that wait for the other net are
+// not. The turn computes nothing (step/problem.hpp). A net without layers is refused, since the
+// branch is then a residual or a skip.
 //
 // A pipeline is not cut inside a branch. A plan recomputes a branch as a whole or not at all, so
 // segments inside it are ignored.

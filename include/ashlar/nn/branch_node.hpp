@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x), and
-// the ends of a branch, which adds, multiplies or concatenates f(x) and g(x). In a plan, each of the
-// two ends is an element, besides the elements of f:
+// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x),
+// and the ends of a branch, which adds, multiplies or concatenates f(x) and g(x). In a plan, each
+// of the two ends is an element, besides the elements of f:
 //
 // - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
 //   both branches.
-// - The end adds, multiplies or concatenates the values of both branches in the forward pass. In the
-//   backward pass, an end that concatenates cuts its gradient into those of both branches, and one
-//   that multiplies computes both from the values that it has kept.
+// - The end adds, multiplies or concatenates the values of both branches in the forward pass. In
+//   the backward pass, an end that concatenates cuts its gradient into those of both branches, and
+//   one that multiplies computes both from the values that it has kept.
 //
 // The turn of a branch, between the elements of f and those of g, has a node that never runs.
 // The begin computes nothing in the forward pass, and the end of a residual computes nothing in the

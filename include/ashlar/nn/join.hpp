@@ -8,8 +8,8 @@
 //   join::add             f(x) + g(x)
 //   join::multiply        f(x) · g(x), element by element. Both factors are kept for the backward
 //                         pass.
-//   join::concat<Dim>     f(x), then g(x), along dim Dim. No mesh axis splits this dim at the end of
-//                         the branch, so that the end only copies within each rank.
+//   join::concat<Dim>     f(x), then g(x), along dim Dim. No mesh axis splits this dim at the end
+//                         of the branch, so that the end only copies within each rank.
 //
 // Both outputs have the same placement when they are joined.
 

@@ -5,8 +5,8 @@
 
 // The optima of branches, for chain_solver.hpp. The two nets of a branch go from the same begin to
 // the same end: the first net from the begin to the turn, which takes its result at the placements
-// of the end, and the second net from the turn, which passes x on at the placements of the begin, to
-// the end. So for choice r of the begin and choice s of the end,
+// of the end, and the second net from the turn, which passes x on at the placements of the begin,
+// to the end. So for choice r of the begin and choice s of the end,
 //
 //   across[r][s] = least cost of the first net from r to s + least cost of the second from r to s
 //
@@ -21,8 +21,8 @@ namespace ashlar::search {
 
 class branch_tables {
  public:
-  /// Returns the table of the branch that begins at element `begin`: [choice of the begin][choice of
-  /// the end]. Computes it if no equal branch was computed before.
+  /// Returns the table of the branch that begins at element `begin`: [choice of the begin][choice
+  /// of the end]. Computes it if no equal branch was computed before.
   template <class Solver>
   constexpr double const* find(Solver& solver, int begin) {
     for (table const& known : tables_)

@@ -14,9 +14,9 @@
 //              is computed from the element with the fewest choices towards both ends.
 //
 //   branch     Begin and end take choices r and s, which the turn between the two nets has, too. So
-//              V_end[s] = own_end[s] + min_r ( V_begin[r] + across[r][s] ). Here across[r][s] is the
-//              sum of two optima: of the first net from the begin to the turn, and of the second
-//              net from the turn to the end (branch_tables.hpp).
+//              V_end[s] = own_end[s] + min_r ( V_begin[r] + across[r][s] ). Here across[r][s] is
+//              the sum of two optima: of the first net from the begin to the turn, and of the
+//              second net from the turn to the end (branch_tables.hpp).
 //
 // inside[] and across[] depend only on the block, so equal blocks are solved once. chain_path.hpp
 // finds the choices that attain the optimum.

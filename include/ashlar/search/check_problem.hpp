@@ -76,8 +76,8 @@ constexpr void check_joint(basic_problem<N> const& net, int i) {
 }
 
 /// Throws if the three elements of the branch that contains element i do not name each other in
-/// their order, if one of its nets is empty, if a segment begins inside it, or if its extents do not
-/// fit.
+/// their order, if one of its nets is empty, if a segment begins inside it, or if its extents do
+/// not fit.
 template <int N>
 constexpr void check_branch(basic_problem<N> const& net, int i) {
   auto const refuse = [&](char const* why) {

@@ -56,8 +56,8 @@ struct held_by_residuals {
 
 /// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
 /// more element. It adds the lasting bytes of this element to all members but `renew`, `y`,
-/// `y_own`, `y_again` and `residuals`. "Last element" means the last one that was added, and "next element"
-/// the one after it.
+/// `y_own`, `y_again` and `residuals`. "Last element" means the last one that was added, and "next
+/// element" the one after it.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
@@ -94,9 +94,9 @@ struct input_bytes {
 
 /// What is known of a branch while the elements of its two nets are added: its input x, the bytes
 /// that residuals around it hold, and the bytes of the two gradients that wait. `of_second` is the
-/// gradient that the second net makes for x, which waits until the first net has made the other one.
-/// `of_first` is the gradient of the first net's output, which waits while the second net runs;
-/// `is_shared` says that a residual around the branch keeps this gradient and counts it.
+/// gradient that the second net makes for x, which waits until the first net has made the other
+/// one. `of_first` is the gradient of the first net's output, which waits while the second net
+/// runs; `is_shared` says that a residual around the branch keeps this gradient and counts it.
 struct branch_so_far {
   input_bytes x;
   held_by_residuals around;
