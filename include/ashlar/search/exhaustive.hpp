@@ -117,6 +117,7 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
                            options o) {
   detail::watch run("exhaustive", o);
   o.whole_space = true;
+  if (m.memory > 0) detail::demand_no_branches(net, "search::exhaustive below a memory limit");
   if (!detail::has_settled_ties(net)) {
     run.go_on();
     auto const permits = [&](int i, layer_choice const& c) {
