@@ -6,6 +6,7 @@
 // Includes the layers that most nets are made of, and the functions that describe a net and place
 // it according to a plan. Whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of their own.
 
+#include <ashlar/nn/branch.hpp>
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>

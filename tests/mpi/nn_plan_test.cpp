@@ -10,6 +10,7 @@
 #include <support/placed.hpp>
 #include <support/training_trial.hpp>
 
+#include <ashlar/nn/branch.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/skip.hpp>
 
@@ -48,6 +49,15 @@ TEST_CASE("random plans of a net with skips") {
       nn::skip(nn::chain(nn::linear(5, 4), nn::skip(nn::gelu()), nn::residual(nn::linear(8, 8)))),
       nn::layer_norm(13), nn::linear(13, 7));
   try_random_plans(net, nn::feature_batch{5, 6, 2}, 0, 7, 12);
+}
+
+TEST_CASE("random plans of a net with branches") {
+  auto const gated = nn::branch(nn::linear(6, 5), nn::chain(nn::linear(6, 5), nn::gelu()),
+                                nn::join::multiply);
+  auto const net = nn::chain(
+      gated, nn::branch(nn::residual(nn::linear(5, 5)), nn::linear(5, 4), nn::join::concat<1>),
+      nn::branch(nn::linear(9, 7), nn::chain(nn::layer_norm(9), nn::linear(9, 7)), nn::join::add));
+  try_random_plans(net, nn::feature_batch{5, 6, 2}, 0, 7, 6);
 }
 
 TEST_CASE("random plans of a GPT") {

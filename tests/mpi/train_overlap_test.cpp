@@ -18,6 +18,7 @@
 #include <support/transport.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
+#include <ashlar/nn/branch.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/overlapped.hpp>
@@ -127,6 +128,15 @@ TEST_CASE("a perceptron with a residual under every pass") {
                                   nn::residual(nn::chain(nn::linear(8, 8), nn::gelu())),
                                   nn::linear(8, 6)),
                         nn::feature_batch{7, 5, 3}, 0, 6);
+}
+
+TEST_CASE("a net with branches under every pass") {
+  auto const gated = nn::branch(nn::linear(5, 8), nn::chain(nn::linear(5, 8), nn::gelu()),
+                                nn::join::multiply);
+  check_overlap<double>(
+      nn::chain(gated, nn::branch(nn::linear(8, 3), nn::linear(8, 4), nn::join::concat<1>),
+                nn::branch(nn::linear(7, 6), nn::linear(7, 6), nn::join::add)),
+      nn::feature_batch{7, 5, 3}, 0, 6);
 }
 
 TEST_CASE("a trainer that overlaps and one that does not") {

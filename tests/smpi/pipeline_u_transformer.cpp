@@ -91,7 +91,7 @@ simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& 
     spec.context = {};
     spec.forward_values = spec.backward_values = spec.gradient_values = 0;
     if (signal) {
-      bool const joins = ends_in_concatenation(net, i);
+      bool const joins = makes_two_gradients(net, i);
       spec.x = {4, 1, 1, 1};
       if (i + 1 < net.size()) spec.y = {4, joins ? 2 : 1, 1, 1};
     }

@@ -84,8 +84,9 @@ class plan_source {
     return choices_[static_cast<std::size_t>(net_[element].layer)];
   }
 
-  /// Builds a plan and predicts its costs. choose(i) returns the choice of element i: a layer, or
-  /// the begin of a residual. The end of a residual gets the choice of its begin.
+  /// Builds a plan and predicts its costs. choose(i) returns the choice of element i: a layer, the
+  /// begin of a residual, or one end of a branch. The end of a residual gets the choice of its
+  /// begin, and the turn of a branch the placements of the branch's ends.
   template <class Choose>
   search::plan filled(Choose choose, int recomputed = 0) const {
     search::plan plan;
@@ -93,7 +94,16 @@ class plan_source {
     plan.mesh = mesh_;
     for (int i = 0; i < net_.size(); ++i) {
       bool const end = net_[i].kind == search::element_kind::residual_end;
-      plan.choices.push_back(end ? search::layer_choice(plan[net_[i].partner]) : choose(i));
+      bool const turn = net_[i].kind == search::element_kind::branch_turn;
+      plan.choices.push_back(end    ? search::layer_choice(plan[net_[i].partner])
+                             : turn ? search::layer_choice()
+                                    : choose(i));
+    }
+    for (int i = 0; i < net_.size(); ++i) {
+      if (net_[i].kind != search::element_kind::branch_turn) continue;
+      int const last = net_[i].partner;
+      plan.choices[static_cast<std::size_t>(i)] = turn_between(plan[net_[last].partner],
+                                                               plan[last]);
     }
     for (auto const& t : net_.ties) {
       auto const first = plan[t.first].parameters[t.first_index];

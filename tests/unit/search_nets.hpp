@@ -38,7 +38,8 @@ inline bool close(double a, double b) {
 /// Draws small networks, meshes and machines.
 class random_cases {
  public:
-  explicit random_cases(unsigned seed) : generator_(seed) {}
+  explicit random_cases(unsigned seed, bool branches = false)
+      : generator_(seed), branches_(branches) {}
 
   int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(generator_); }
   double log_uniform(double from, double to) {
@@ -87,6 +88,10 @@ class random_cases {
     while (left > 0) {
       int const last = x.rank() - 1;
       --left;
+      if (branches_ && below(3) == 0) {
+        x = add_branching(net, x, left);
+        continue;
+      }
       switch (below(8)) {
         case 0: net.add(gelu_spec(x)); break;
         case 1: net.add(layer_norm_spec(x)); break;
@@ -125,7 +130,26 @@ class random_cases {
     return x;
   }
 
+  shape add_branching(search::problem& net, shape const& x, int& left) {
+    auto const join = joined_by(below(3));
+    std::int64_t const out = 1 + below(9);
+    int const last = x.rank() - 1;
+    auto const inside = [&](search::problem& p) {
+      int const before = p.size();
+      int inner = below(left + 1);
+      left -= inner;
+      shape const y = add_layers(p, x, inner);
+      if (join == joined_by::concatenation && p.size() > before) return y;
+      p.add(linear_spec(y, out));
+      shape made = y;
+      made[last] = out;
+      return made;
+    };
+    return add_branch(net, x, join, inside, inside);
+  }
+
   std::mt19937 generator_;
+  bool branches_;  ///< whether nets have branches
 };
 
 }  // namespace ashlar_test

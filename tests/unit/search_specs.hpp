@@ -133,6 +133,48 @@ constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
   return ends.y;
 }
 
+/// The ways to join the outputs of the two nets of a branch.
+enum class joined_by { sum, product, concatenation };
+
+/// Adds a branch of the elements that first(net) and second(net) add, which both return the extents
+/// of their output. Concatenates along the last dim. Returns the extents of the branch's output.
+template <class Problem, class First, class Second>
+constexpr shape add_branch(Problem& net, shape const& x, joined_by join, First first,
+                           Second second) {
+  int const begin = net.size();
+  auto ends = map_spec("branch", x, ashlar::independent_training_rows(x.rank()), 0);
+  ends.forward_values = 0;  // in the forward pass, the begin only passes x on
+  net.add(ends, search::element_kind::branch_begin);
+  search::layer_spec turn;
+  turn.name = "branch";
+  turn.x = first(net);
+  turn.y = x;
+  turn.rows = ashlar::independent_training_rows(2);
+  net[begin].partner = net.size();
+  net.add(turn, search::element_kind::branch_turn);
+  int const at = net.size() - 1;
+  ends.x = ends.y = second(net);
+  int const last = ends.y.rank() - 1;
+  ends.rows = ashlar::independent_training_rows(ends.x.rank());
+  if (join == joined_by::product) {
+    ends.rows = ashlar::nonlinear_training_rows(ends.x.rank() == 2 ? "md" : "bsd");
+    ends.saved_values = 2.0 * count(ends.x);
+  } else if (join == joined_by::concatenation) {
+    ends.y[last] += turn.x[last];
+    ends.rows = {};
+    for (auto const& row : ashlar::independent_training_rows(ends.x.rank()))
+      if (!row.x.is_split() || row.x.dim != last) ends.rows.push_back(row);
+  }
+  ends.forward_values = 3.0 * count(ends.y);
+  ends.backward_values = join == joined_by::sum ? 0 : 3.0 * count(ends.y);
+  net[at].partner = net.size();
+  net.add(ends,
+          join == joined_by::sum ? search::element_kind::branch_sum
+                                 : search::element_kind::branch_join,
+          begin);
+  return ends.y;
+}
+
 /// Returns alternating linear layers and gelus with widths d, 4 d, 4 d, d, ...
 template <int N = search::dynamic_size>
 constexpr search::basic_problem<N> mlp(int layers, std::int64_t batch, std::int64_t d) {

@@ -119,6 +119,30 @@ void scale(search::problem& net, std::int64_t times) {
   }
 }
 
+TEST_CASE("the folds of nets with branches, and the programs of all passes") {
+  random_cases draw(19, true);
+  int branches = 0, recomputed = 0;
+  for (int n = 0; n < 300; ++n) {
+    CAPTURE(n);
+    programmed const c(draw);
+    auto const cost = total_cost(c.net, c.plan, c.machine);
+    auto const time = serial_seconds(c.serial, c.machine);
+    CHECK(same_sum(time.work, cost.work));
+    CHECK(same_sum(time.communication, cost.communication));
+    CHECK(high_water(c.serial).peak == c.plan.memory);
+    CHECK(!check(c.serial).found());
+    auto const table = element_table(c.serial);
+    auto const parts = breakdown(c.net, c.plan, c.machine);
+    for (std::size_t i = 0; i < table.size(); ++i)
+      CHECK(table[i].received == parts.elements[i].received);
+    for (auto const& program : c.passed()) CHECK(!check(program).found());
+    branches += has_branches(c.net);
+    recomputed += has_branches(c.net) && c.plan.recomputed > 0;
+  }
+  CHECK(branches > 150);
+  CHECK(recomputed > 50);
+}
+
 TEST_CASE("a serial program holds the memory that its plan says") {
   random_cases draw(14);
   int recomputed = 0, residuals = 0;

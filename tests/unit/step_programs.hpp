@@ -22,8 +22,8 @@ namespace ashlar_test {
 inline void vary(search::problem& net, random_cases& draw) {
   for (auto& spec : net.layers) {
     spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
-    bool const ends = std::string(spec.name.text) == "residual" ||
-                      std::string(spec.name.text) == "skip";
+    std::string const name = spec.name.text;
+    bool const ends = name == "residual" || name == "skip" || name == "branch";
     if (spec.x == spec.y && !ends && draw.below(4) == 0) spec.halo = {0, {3, 1, 1}};
     if (spec.parameters.size() == 0 || draw.below(3) == 0) continue;
     spec.backward = draw.below(2) ? search::backward_form::halves
@@ -33,28 +33,29 @@ inline void vary(search::problem& net, random_cases& draw) {
   }
   // Gives residuals and skips the costs that nn::residual and nn::skip have.
   for (int i = 0; i < net.size(); ++i) {
-    if (net[i].kind == search::element_kind::layer) continue;
+    if (net[i].kind == search::element_kind::layer || is_of_branch(net[i].kind)) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
-    bool const skips = ends_in_concatenation(net, begin ? net[i].partner : i);
+    bool const skips = makes_two_gradients(net, begin ? net[i].partner : i);
     spec.saved_values = begin ? count(spec.x) : 0;
     spec.forward_values = begin ? 0 : 3.0 * count(spec.y);
     spec.backward_values = begin || skips ? 3.0 * count(spec.y) : 0;
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
-  // Makes segments. A segment contains complete residuals, or lies inside one.
+  // Makes segments. A segment contains complete residuals, or lies inside one. It contains complete
+  // branches, and does not lie inside one.
   int whole = 0;         // all elements before this index have been visited
   bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {
-    bool const begin = net[i].kind == search::element_kind::residual_begin;
     if (i < whole) continue;
     if (net[i].kind == search::element_kind::residual_end || draw.below(3) == 0) {
       goes_on = false;
+      if (net[i].kind == search::element_kind::branch_begin) whole = end_of(net, i) + 1;
       continue;
     }
     int const number = goes_on && draw.below(2) ? net.segments - 1 : net.segments++;
-    whole = begin ? net[i].partner + 1 : i + 1;
+    whole = end_of(net, i) + 1;
     for (int j = i; j < whole; ++j) net[j].segment = number;
     goes_on = true;
   }
@@ -95,6 +96,11 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
       }
     plan.choices.push_back(choice);
   }
+  for (int i = 0; i < net.size(); ++i)
+    if (net[i].kind == search::element_kind::branch_turn) {
+      int const end = net[i].partner;
+      plan.choices[static_cast<std::size_t>(i)] = turn_between(plan[net[end].partner], plan[end]);
+    }
   search::predict(plan, net, m);
   return plan;
 }

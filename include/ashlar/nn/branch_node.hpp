@@ -3,18 +3,21 @@
 
 #pragma once
 
-// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x).
-// In a plan, each of the two ends is an element, besides the elements of f:
+// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x),
+// and the ends of a branch, which adds, multiplies or concatenates f(x) and g(x). In a plan, each
+// of the two ends is an element, besides the elements of f:
 //
 // - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
 //   both branches.
-// - The end adds or concatenates the values of both branches in the forward pass. In the backward
-//   pass, the end of a skip cuts its gradient into those of both branches.
+// - The end adds, multiplies or concatenates the values of both branches in the forward pass. In
+//   the backward pass, an end that concatenates cuts its gradient into those of both branches, and
+//   one that multiplies computes both from the values that it has kept.
 //
+// The turn of a branch, between the elements of f and those of g, has a node that never runs.
 // The begin computes nothing in the forward pass, and the end of a residual computes nothing in the
 // backward pass. Programs have no actions for these two cases (step/program_builder.hpp).
 
-#include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/node.hpp>
 #include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/slice.hpp>
@@ -51,7 +54,7 @@ class branch_node final : public element_node<typename At::processor_type> {
   char const* name_;
 };
 
-/// The end of a skip, which concatenates x and f(x) along dim Dim.
+/// The end of a skip or a branch that concatenates two tensors along dim Dim.
 template <class T, int Rank, int Dim, class At>
 class concatenation_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;
@@ -59,8 +62,8 @@ class concatenation_node final : public element_node<typename At::processor_type
   using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
 
  public:
-  /// `skipped` is the extent of x in dim Dim.
-  explicit concatenation_node(std::int64_t skipped) : skipped_(skipped) {}
+  /// `skipped` is the extent of the first tensor in dim Dim: of x, or of f(x).
+  concatenation_node(char const* name, std::int64_t skipped) : name_(name), skipped_(skipped) {}
 
   void compute(step::action const& a, execution<processor>& on) override {
     if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute) {
@@ -72,10 +75,38 @@ class concatenation_node final : public element_node<typename At::processor_type
     on.set(a.makes[0], slice<Dim>(dy, skipped_, dy.extents()[Dim] - skipped_));
     on.set(a.makes[1], slice<Dim>(dy, 0, skipped_));
   }
-  char const* name() const override { return "skip"; }
+  char const* name() const override { return name_; }
 
  private:
+  char const* name_;
   std::int64_t skipped_;
+};
+
+/// The end of a branch that multiplies its two tensors element by element.
+template <class T, int Rank, class At>
+class product_node final : public element_node<typename At::processor_type> {
+  using processor = typename At::processor_type;
+  using activation = tensor_for<T, Rank, decltype(std::declval<At>().x()), processor>;
+  using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
+  using factors = detail::kept_tuple<activation, activation>;
+
+ public:
+  void compute(step::action const& a, execution<processor>& on) override {
+    if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute) {
+      auto const inner = on.tensor(a.reads[0]).template as<activation>();
+      auto const skipped = on.tensor(a.reads[1]).template as<activation>();
+      on.set(a.makes[0], skipped * inner);
+      if (on.saves && a.makes.size() > 1)
+        on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<factors>(
+            std::tuple(inner, skipped));
+      return;
+    }
+    auto const dy = on.tensor(a.reads[0]).template as<gradient>();
+    auto const& kept = static_cast<factors&>(*on.slots[static_cast<std::size_t>(a.reads[1])].kept);
+    on.set(a.makes[0], dy * std::get<1>(kept.values));
+    on.set(a.makes[1], dy * std::get<0>(kept.values));
+  }
+  char const* name() const override { return "branch"; }
 };
 
 }  // namespace ashlar::nn

@@ -123,15 +123,16 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
         throw error("nn::place", "element " + std::to_string(i) + " (" + spec.name.text +
                                      ") of the plan, parameter " + spec.parameters[k].name.text +
                                      ": " + wrong);
-    if (!search::is_legal(plan[i], problem.spec(i), plan.mesh))
+    bool const turns = problem[i].kind == search::element_kind::branch_turn;
+    if (!turns && !search::is_legal(plan[i], problem.spec(i), plan.mesh))
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
                       ") of the plan has placements that no rule of that layer permits.");
-    if (problem[i].kind == search::element_kind::residual_end &&
-        !(plan[i] == plan[problem[i].partner]))
-      throw error("nn::place", std::string("the two ends of the ") + problem.spec(i).name.text +
-                                   ", elements " + std::to_string(problem[i].partner) + " and " +
-                                   std::to_string(i) + " of the plan, have different placements.");
+    if (int const begin = search::broken_joint(problem, plan, i); begin >= 0)
+      throw error("nn::place",
+                  std::string(turns ? "the begin and the turn of the " : "the two ends of the ") +
+                      problem.spec(i).name.text + ", elements " + std::to_string(begin) + " and " +
+                      std::to_string(i) + " of the plan, have different placements.");
   }
   for (auto const& t : problem.ties)
     if (auto const &first = plan[t.first].parameters[t.first_index],
@@ -162,8 +163,8 @@ ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::proble
     if (s.first != begin || s.last <= s.first || !is_cut)
       refuse("a stage has the elements " + std::to_string(s.first) + " to " +
              std::to_string(s.last - 1) + " of " + std::to_string(problem.size()) +
-             ". Stages follow one another, none is empty, and no residual and no mixture of "
-             "experts is cut.");
+             ". Stages follow one another, none is empty, and no residual, no branch and no "
+             "mixture of experts is cut.");
     begin = s.last;
     int const segments = search::stage_of(problem, s.first, s.last, 1).segments;
     if (s.recomputed < 0 || s.recomputed > segments)

@@ -61,7 +61,7 @@ class skipping : public branched_net<Inner> {
     using at = decltype(cursor.choice());
     net.nodes.push_back(std::make_unique<branch_node<T, XRank, at>>("skip"));
     nn::place_part<T, XRank>(this->inner_, net, x, cursor.template advance<1>());
-    net.nodes.push_back(std::make_unique<concatenation_node<T, XRank, Dim, at>>(x[Dim]));
+    net.nodes.push_back(std::make_unique<concatenation_node<T, XRank, Dim, at>>("skip", x[Dim]));
   }
 
  private:

@@ -30,11 +30,14 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
   for (int i = 0; i < net.size(); ++i) {
     std::string const element = "element " + std::to_string(i) + " (" + net.spec(i).name.text +
                                 ") ";
-    if (!is_legal(chosen[i], net.spec(i), chosen.mesh))
+    bool const turns = net[i].kind == element_kind::branch_turn;
+    if (!turns && !is_legal(chosen[i], net.spec(i), chosen.mesh))
       refuse(element + "has a placement that its layer does not support.");
-    if (net[i].kind == element_kind::residual_end && !(chosen[i] == chosen[net[i].partner]))
-      refuse(element + "must have the placements of the element that begins its residual.");
+    if (broken_joint(net, chosen, i) >= 0)
+      refuse(element + "must have the placements of the element that begins its residual, or of " +
+             "the ends of its branch.");
   }
+  detail::demand_no_branches(net, "search::appraise");
   detail::watch run("appraise", o);
   predict(chosen, net, m);
   if (m.memory > 0 && chosen.memory > m.memory)

@@ -24,6 +24,7 @@
 // The result is always the optimum, to one part in 1e9.
 
 #include <ashlar/search/bounded_choices.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/reordered.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -82,6 +83,7 @@ class search_by_roles {
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
       : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
+    detail::demand_no_branches(chain, "search::optimal_by_roles");
     bounded_choices<N, role_moves> bounds(rows_);
     bounds.restrict();
     bound_ = find_path();

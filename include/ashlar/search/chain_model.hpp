@@ -10,6 +10,10 @@
 // Elements with the same layer and the same permitted choices form a class. Choices, costs and
 // matrices are computed once per class or pair of classes, so a repeated block costs nothing more.
 // Dominated choices are dropped when the class is created (choice_class.hpp).
+//
+// The turn of a branch has no choices of its own: x and dx are at the placements of the branch's
+// end, y and dy at those of its begin. So it has the class of the end, and its boundary to the next
+// element is computed from the class of the begin. Both ends of a branch keep all their choices.
 
 #include <vector>
 
@@ -50,7 +54,7 @@ class chain_model {
     using filter_type = std::remove_cvref_t<Filter>;
     for (int i = 0; i < net.size(); ++i) {
       if constexpr (std::is_same_v<filter_type, any_choice>) break;
-      if (net[i].kind == element_kind::residual_end) continue;
+      if (is_determined(i)) continue;
       int& known = list_of_.data()[i];
       known = 0;
       if constexpr (lists<Filter>) {
@@ -75,16 +79,14 @@ class chain_model {
     for (int i = 0; i < net_.size(); ++i) {
       element const& e = net_[i];
       int& known = class_of_.data()[i];
-      if (e.kind == element_kind::residual_end) {
-        known = class_of_.data()[e.partner];
-        continue;
-      }
+      if (e.kind == element_kind::residual_end) known = class_of_.data()[e.partner];
+      if (is_determined(i)) continue;
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
       // At the ends of a residual block no tensor is larger than the output. (The output of a skip
       // is larger than the others, because a skip concatenates.)
       shape const x = end >= 0 ? net_.layer(end).y : x_extents(net_, i);
       shape const y = end >= 0 ? net_.layer(end).y : y_extents(net_, i);
-      bool const plain = end < 0 || sees_itself(i);
+      bool const plain = !is_of_branch(e.kind) && (end < 0 || sees_itself(i));
       forward_runs const runs = net_.runs(i, again.least);
       saved_part const held = part_held(net_, i, again);
       int const list = list_of_.data()[i];
@@ -94,6 +96,8 @@ class chain_model {
         ++known;
       if (known == classes())
         add(i, {e.layer, end, x, y, plain, runs, held, {}, {}, {}, {}, {}, {}, {}, {}});
+      // The turn of a branch has the class of the branch's end.
+      if (ends_branch(e.kind)) class_of_.data()[net_[e.partner].partner] = known;
     }
   }
 
@@ -110,6 +114,17 @@ class chain_model {
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
   constexpr int partner(int i) const { return net_[i].partner; }
+  /// Returns the end of the residual or branch that begins with element i; i, if none begins there.
+  constexpr int end(int i) const { return end_of(net_, i); }
+  /// Returns whether the choice of element i is that of other elements.
+  constexpr bool is_determined(int i) const {
+    return kind(i) == element_kind::residual_end || kind(i) == element_kind::branch_turn;
+  }
+  /// Returns the element whose choice counts on the left of the boundary between elements i and
+  /// i + 1: the branch's begin, if i is the turn of a branch, otherwise i.
+  constexpr int left_of(int i) const {
+    return kind(i) == element_kind::branch_turn ? partner(partner(i)) : i;
+  }
   constexpr int class_index(int i) const { return class_of_.data()[i]; }
   constexpr int classes() const { return static_cast<int>(classes_.size()); }
   constexpr choice_class const& class_at(int k) const { return classes_.data()[k]; }
@@ -117,11 +132,11 @@ class chain_model {
     return classes_.data()[class_of_.data()[i]];
   }
 
-  /// Returns whether the residual blocks that begin at elements a and b are equal: they consist of
-  /// equal elements with the same permitted choices.
+  /// Returns whether the residual blocks or branches that begin at elements a and b are equal: they
+  /// consist of equal elements with the same permitted choices.
   constexpr bool alike(int a, int b) const {
-    int const n = partner(a) - a;
-    if (partner(b) - b != n) return false;
+    int const n = end(a) - a;
+    if (end(b) - b != n) return false;
     for (int i = 0; i <= n; ++i)
       if (class_index(a + i) != class_index(b + i) || kind(a + i) != kind(b + i)) return false;
     return true;
@@ -146,7 +161,7 @@ class chain_model {
 
   /// Returns boundary(i) transposed, as [choice of the right element][choice of the left element].
   constexpr double const* boundary_from_right(int i) {
-    return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
+    return matrix(i).from_right(choices(left_of(i)).size(), choices(i + 1).size());
   }
 
   /// Translates a path (one choice index per element) from another model of the same chain to this
@@ -172,8 +187,10 @@ class chain_model {
     basic_plan<N> chosen;
     chosen.mesh = mesh();
     chosen.recomputed = recomputed();
-    for (int i = 0; i < size(); ++i)
-      chosen.choices.push_back(choices(i).choices.data()[choice.data()[i]]);
+    for (int i = 0; i < size(); ++i) {
+      auto const& own = choices(i).choices.data()[choice.data()[i]];
+      chosen.choices.push_back(left_of(i) == i ? own : turn_between(chosen[left_of(i)], own));
+    }
     return chosen;
   }
 
@@ -234,8 +251,9 @@ class chain_model {
   constexpr boundary_matrix& matrix(int i) {
     shape const& extents = boundary_extents(net_, i);
     boundary_times const times = times_between(net_, net_.runs(i + 1, again_.least));
-    return boundaries_.find(class_index(i), class_index(i + 1), times, extents, [&] {
-      return boundary_weights(choices(i), choices(i + 1), extents, net_, times, paths_);
+    int const left = left_of(i);
+    return boundaries_.find(class_index(left), class_index(i + 1), times, extents, [&] {
+      return boundary_weights(choices(left), choices(i + 1), extents, net_, times, paths_);
     });
   }
 

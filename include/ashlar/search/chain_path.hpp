@@ -53,6 +53,10 @@ class chain_path {
         choice.data()[begin] = best;
         if (begin + 1 < i) trace_inside(begin, best, choice);
         i = begin;
+      } else if (ends_branch(model_.kind(i))) {
+        best = trace_branch(i, best, values, choice);
+        i = model_.partner(i);
+        choice.data()[i] = best;
       }
       if (i <= first) return;
       int const n = model_.choices(i).size();
@@ -80,6 +84,28 @@ class chain_path {
     }
     trace(begin + 1, end - 1, solver_.leaving(begin, r), solver_.arriving(end, r), choice);
     traced_.push_back({begin, r});
+  }
+
+  /// Writes the optimal choices of the elements inside the branch that ends at element `end` with
+  /// choice s, and of its turn. values[i] are the optimal costs up to each choice of element i, for
+  /// the begin of the branch. Returns the choice of the begin.
+  constexpr int trace_branch(int end, int s, scratch<scratch<double>> const& values,
+                             scratch<int>& choice) {
+    int const begin = model_.partner(end), turn = model_.partner(begin);
+    int const width = model_.choices(end).size();
+    double const* const across = solver_.across(begin);
+    int r = 0;
+    double least = 2 * unreachable;
+    for (int j = 0; j < model_.choices(begin).size(); ++j) {
+      double const v = values.data()[begin].data()[j] + across[j * width + s];
+      if (v < least) least = v, r = j;
+    }
+    choice.data()[turn] = s;
+    for (int const from : {begin, turn}) {
+      int const to = model_.partner(from);
+      trace(from + 1, to - 1, solver_.leaving(from, r), solver_.arriving(to, s), choice);
+    }
+    return r;
   }
 
   struct traced {

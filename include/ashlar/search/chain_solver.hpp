@@ -13,10 +13,16 @@
 //              inside[] is the diagonal of a (min, +) product of the boundary matrices. The product
 //              is computed from the element with the fewest choices towards both ends.
 //
-// inside[] depends only on the residual block, so equal blocks are solved once. chain_path.hpp
+//   branch     Begin and end take choices r and s, which the turn between the two nets has, too. So
+//              V_end[s] = own_end[s] + min_r ( V_begin[r] + across[r][s] ). Here across[r][s] is
+//              the sum of two optima: of the first net from the begin to the turn, and of the
+//              second net from the turn to the end (branch_tables.hpp).
+//
+// inside[] and across[] depend only on the block, so equal blocks are solved once. chain_path.hpp
 // finds the choices that attain the optimum.
 
 #include <ashlar/config.hpp>
+#include <ashlar/search/branch_tables.hpp>
 #include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/chain_path.hpp>
 #include <ashlar/search/counted_memory.hpp>
@@ -42,7 +48,7 @@ class chain_solver {
       : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),
         own_(static_cast<std::size_t>(model.classes() * parts())) {
     for (int i = 0; i < model.size(); ++i) {
-      if (model.kind(i) == element_kind::residual_end) continue;
+      if (model.is_determined(i)) continue;
       choice_class const& c = model.choices(i);
       scratch<double>& own = own_.data()[index(i)];
       if (own.size() > 0) continue;
@@ -67,8 +73,9 @@ class chain_solver {
   constexpr double weight_of(scratch<int> const& choice) {
     double sum = start_.data()[choice.data()[0]];
     for (int i = 0; i < model_.size(); ++i) {
-      if (model_.kind(i) != element_kind::residual_end) sum += own(i, choice.data()[i]);
-      if (i + 1 < model_.size()) sum += between(i, choice.data()[i], choice.data()[i + 1]);
+      if (!model_.is_determined(i)) sum += own(i, choice.data()[i]);
+      if (i + 1 < model_.size())
+        sum += between(i, choice.data()[model_.left_of(i)], choice.data()[i + 1]);
     }
     return sum;
   }
@@ -114,11 +121,15 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Returns whether the residual blocks that begin at elements a and b are equal and have equal
-  /// costs, including the price of memory.
+  /// Returns the least costs of the two nets of the branch that begins at element `begin`:
+  /// [choice of the begin][choice of the end].
+  constexpr double const* across(int begin) { return branches_.find(*this, begin); }
+
+  /// Returns whether the residual blocks or branches that begin at elements a and b are equal and
+  /// have equal costs, including the price of memory.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b)) return false;
-    for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
+    for (int i = 0; counted_ != nullptr && i <= model_.end(a) - a; ++i)
       if (counted_->part(a + i) != counted_->part(b + i)) return false;
     return true;
   }
@@ -155,10 +166,9 @@ class chain_solver {
     return column;
   }
 
-  /// Returns the end of the residual block that begins at element i, or i if none begins there.
-  constexpr int skip_inside(int i) const {
-    return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
-  }
+  /// Returns the end of the residual block or branch that begins at element i, or i if none begins
+  /// there.
+  constexpr int skip_inside(int i) const { return model_.end(i); }
 
   /// Runs the dynamic program from element `first` to element `last`, which are inside the same
   /// residual blocks. value[k] is the cost of everything before choice k of `first`. Returns the
@@ -170,7 +180,11 @@ class chain_solver {
     for (int i = first;;) {
       if (all != nullptr) all->data()[i] = value;
       int const end = skip_inside(i);
-      if (end != i) {
+      if (model_.kind(i) == element_kind::branch_begin) {
+        value = product(value, across(i), model_.choices(end).size());
+        add_own(i = end, value);
+        if (all != nullptr) all->data()[i] = value;
+      } else if (end != i) {
         double const* const within = inside(i);
         for (int r = 0; r < static_cast<int>(value.size()); ++r) value.data()[r] += within[r];
         i = end;
@@ -194,6 +208,11 @@ class chain_solver {
         double const* const within = inside(begin);
         for (int r = 0; r < static_cast<int>(value.size()); ++r) value.data()[r] += within[r];
         i = begin;
+        all.data()[i] = value;
+      } else if (ends_branch(model_.kind(i))) {
+        add_own(i, value);
+        i = model_.partner(i);
+        value = branch_tables::back(across(i), model_.choices(i).size(), value);
         all.data()[i] = value;
       }
       if (i <= first) return;
@@ -240,6 +259,20 @@ class chain_solver {
   }
 
  private:
+  /// Computes result[k] = min_j ( value[j] + way[j][k] ).
+  static constexpr scratch<double> product(scratch<double> const& value, double const* way,
+                                           int width) {
+    scratch<double> result(static_cast<std::size_t>(width), unreachable);
+    double* const out = result.data();
+    int const n = static_cast<int>(value.size());
+    for (int j = 0; j < n; ++j, way += width) {
+      double const v = value.data()[j];
+      if (v >= unreachable) continue;
+      for (int k = 0; k < width; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
+    }
+    return result;
+  }
+
   struct block {
     int begin;
     scratch<double> value;
@@ -270,20 +303,6 @@ class chain_solver {
     for (int k = 0; k < n; ++k) v[k] += own[k];
   }
 
-  /// Computes result[k] = min_j ( value[j] + way[j][k] ).
-  static constexpr scratch<double> product(scratch<double> const& value, double const* way,
-                                           int width) {
-    scratch<double> result(static_cast<std::size_t>(width), unreachable);
-    double* const out = result.data();
-    int const n = static_cast<int>(value.size());
-    for (int j = 0; j < n; ++j, way += width) {
-      double const v = value.data()[j];
-      if (v >= unreachable) continue;
-      for (int k = 0; k < width; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
-    }
-    return result;
-  }
-
   /// Costs of elements are stored per class of equal elements. If memory has a price, the cost of
   /// an element also depends on which of its bytes are counted (counted_part).
   constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
@@ -297,6 +316,7 @@ class chain_solver {
   counted_memory<N> const* counted_ = nullptr;  ///< null if memory has no price
   scratch<scratch<double>> own_;
   std::vector<block> blocks_;
+  branch_tables branches_;
 };
 
 }  // namespace ashlar::search

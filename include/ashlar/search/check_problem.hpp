@@ -75,6 +75,46 @@ constexpr void check_joint(basic_problem<N> const& net, int i) {
                    "dim.");
 }
 
+/// Throws if the three elements of the branch that contains element i do not name each other in
+/// their order, if one of its nets is empty, if a segment begins inside it, or if its extents do
+/// not fit.
+template <int N>
+constexpr void check_branch(basic_problem<N> const& net, int i) {
+  auto const refuse = [&](char const* why) {
+    refuse_problem("element " + std::to_string(i) + " (" + net.spec(i).name.text + "): " + why);
+  };
+  int at = i;
+  for (int k = 0; k < 3; ++k) {
+    int const next = net[at].partner;
+    bool const known = next >= 0 && next < net.size();
+    bool const fits = known && (net[at].kind == element_kind::branch_begin
+                                    ? net[next].kind == element_kind::branch_turn && next > at + 1
+                                : net[at].kind == element_kind::branch_turn
+                                    ? ends_branch(net[next].kind) && next > at + 1
+                                    : net[next].kind == element_kind::branch_begin && next < at);
+    if (!fits)
+      refuse("the begin, the turn and the end of a branch must name each other, and each of its "
+             "two nets has one element or more.");
+    at = next;
+  }
+  if (at != i) refuse("the begin, the turn and the end of a branch must name each other.");
+  if (net[i].kind != element_kind::branch_turn) return;
+  int const end = net[i].partner, begin = net[end].partner;
+  for (int k = begin; k <= end; ++k)
+    if (net[k].segment != net[begin].segment) refuse("no segment begins or ends inside a branch.");
+  layer_spec const &first = net.spec(begin), &turn = net.spec(i), &last = net.spec(end);
+  bool fits = first.x == first.y && turn.y == first.x && turn.x.rank() == last.x.rank() &&
+              last.y.rank() == last.x.rank();
+  int joined = 0;
+  for (int d = 0; fits && d < last.x.rank(); ++d) {
+    if (last.y[d] == last.x[d] && turn.x[d] == last.x[d]) continue;
+    fits = net[end].kind == element_kind::branch_join && last.y[d] == last.x[d] + turn.x[d];
+    ++joined;
+  }
+  if (!fits || joined > 1)
+    refuse("a branch joins two tensors of equal extents, or concatenates two along one dim.");
+}
+
 }  // namespace detail
 
 /// Throws ashlar::error if the problem cannot be searched on mesh `t`.
@@ -105,10 +145,13 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
   for (int i = 0; i < net.size(); ++i) {
     layer_spec const& spec = net.spec(i);
     bool const begin = net[i].kind == element_kind::residual_begin;
-    if (net[i].kind != element_kind::layer) {
+    if (is_of_branch(net[i].kind)) {
+      detail::check_branch(net, i);
+    } else if (net[i].kind != element_kind::layer) {
       int const other = net[i].partner;
       if (other < 0 || other >= net.size() || net[other].partner != i || (other > i) != begin ||
-          net[other].kind == net[i].kind || net[other].kind == element_kind::layer)
+          net[other].kind == net[i].kind || net[other].kind == element_kind::layer ||
+          is_of_branch(net[other].kind))
         detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
                                "): a residual's begin and end must name each other.");
       detail::check_joint(net, begin ? other : i);

@@ -46,6 +46,8 @@ std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks con
   auto const& e = net[element];
   if (e.kind == element_kind::residual_begin && ends_in_sum(net, e.partner))
     words.push_back({"residual", e.partner + 1 - element});
+  else if (e.kind == element_kind::branch_begin)
+    words.push_back({"branch", end_of(net, element) + 1 - element});
   else words.push_back({std::string(net.spec(element).name.text), 1});
   return words;
 }

@@ -41,14 +41,19 @@ class enumeration {
       return;
     }
     choice_class const& c = model_.choices(i);
-    bool const end = model_.kind(i) == element_kind::residual_end;
-    int const tied = end ? now_[static_cast<std::size_t>(model_.partner(i))] : -1;
-    for (int k = end ? tied : 0; k < (end ? tied + 1 : c.size()); ++k) {
+    // The turn of a branch decides the choice of the branch's end.
+    bool const end = model_.kind(i) == element_kind::residual_end,
+               turn = model_.kind(i) == element_kind::branch_turn,
+               joins = ends_branch(model_.kind(i)), fixed = end || joins;
+    int const other = model_.partner(i);
+    int const tied = fixed ? now_.data()[joins ? model_.partner(other) : other] : -1;
+    for (int k = fixed ? tied : 0; k < (fixed ? tied + 1 : c.size()); ++k) {
       if (!watch_.go_on()) return;
       now_.data()[i] = k;
       double const way = i == 0 ? start_.data()[k]
-                                : model_.boundary(i - 1)[now_.data()[i - 1] * c.size() + k];
-      extend(i + 1, weight + way + (end ? 0 : c.weight.data()[k]),
+                                : model_.boundary(
+                                      i - 1)[now_.data()[model_.left_of(i - 1)] * c.size() + k];
+      extend(i + 1, weight + way + (end || turn ? 0 : c.weight.data()[k]),
              limit_ > 0 ? memory_with(i, k, memory) : memory);
     }
   }
@@ -92,6 +97,7 @@ template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
+  if (m.memory > 0) detail::demand_no_branches(net, "search::exhaustive below a memory limit");
   return detail::best_storage(net, t, true, [&](basic_problem<N> const& one) {
     chain_model<N> model(one, t, m, filter, pruning::keep_all);
     detail::no_watch alone;
@@ -111,6 +117,7 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
                            options o) {
   detail::watch run("exhaustive", o);
   o.whole_space = true;
+  if (m.memory > 0) detail::demand_no_branches(net, "search::exhaustive below a memory limit");
   if (!detail::has_settled_ties(net)) {
     run.go_on();
     auto const permits = [&](int i, layer_choice const& c) {

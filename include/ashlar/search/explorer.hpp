@@ -94,6 +94,7 @@ basic_result<N> explore(char const* name, basic_problem<N> const& net, topology 
                         machine const& m, options const& o, Walk const& walk) {
   watch run(name, o);
   run.demand_end();
+  demand_no_branches(net, (std::string("search::") + name).c_str());
   chain_model<N> model = model_of(net, t, m, o);
   auto const lean = demand_room(model, m.memory, name);
   run.bound_by([&] { return lower_bound(model, m.memory); });

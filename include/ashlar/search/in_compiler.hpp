@@ -17,6 +17,7 @@
 //   the fastest plan needs more than machine.memory             then within_memory.hpp
 
 #include <ashlar/plan/text.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/tied_storage.hpp>
@@ -50,9 +51,13 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
             ", because the number of choices of a layer grows exponentially with the number of "
             "axes. Merge axes of one tier.");
   check_problem(net, t);
+  if (has_branches(net) && t.axes() > most_axes_of_branches)
+    refuse_branches("search::optimal",
+                    "on more than " + std::to_string(most_axes_of_branches) + " mesh axes",
+                    "Merge axes of one tier.");
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0 && !has_tied_parameters(net))
+      if (t.axes() > 2 && net.recomputed == 0 && !has_tied_parameters(net) && !has_branches(net))
         return fastest_by_roles(net, t, m);
     return fastest_of_choices(net, t, m, filter);
   };
@@ -62,6 +67,10 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
     watch.improves(fastest.seconds);
     return fastest;
   }
+  if (has_branches(net))
+    refuse_branches("search::optimal", "below a memory limit that the fastest plan exceeds",
+                    "The fastest plan needs " + bytes_text(double(fastest.memory)) +
+                        " per rank: use more ranks, or smaller micro-batches.");
   if (!is_exact_on(t))
     throw error("search::optimal",
                 "the fastest plan needs " + bytes_text(double(fastest.memory)) +

@@ -170,17 +170,21 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
   std::vector<std::vector<move_line>> boundaries;
   for (int i = 0, level = 0; i < net.size(); ++i) {
     auto const at = static_cast<std::size_t>(i);
-    bool const end = net[i].kind == element_kind::residual_end;
+    bool const turn = net[i].kind == element_kind::branch_turn;
+    bool const end = turn || net[i].kind == element_kind::residual_end || ends_branch(net[i].kind);
     list[at].level = level;
     level -= end;
     auto const lines = [&](auto const& some) {
       return detail::lines_of(net, some, chosen.mesh, m);
     };
     o.elements.push_back({std::string(static_cast<std::size_t>(2 * level), ' ') +
-                              (end ? "+ " : "") + net.spec(i).name.text,
+                              (turn  ? "| "
+                               : end ? "+ "
+                                     : "") +
+                              net.spec(i).name.text,
                           lines(moves[at].enter), lines(moves[at].inside), lines(moves[at].back),
                           lines(moves[at].rest)});
-    level += net[i].kind == element_kind::residual_begin;
+    level += begins_block(net[i].kind) || turn;
     auto& e = o.elements.back();
     auto const runs = net.runs(i, chosen.recomputed);
     detail::add_halo(e.inside, net, i, chosen, m, phase::forward);

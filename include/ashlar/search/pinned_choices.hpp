@@ -70,6 +70,11 @@ class pinned_choices {
       if (detail::pinned_tensor(p, net_.spec(i), empty) == nullptr) continue;
       any = true;
       if (net_[i].kind == element_kind::residual_end) i = net_[i].partner;
+      // The turn of a branch has x and dx of the branch's end, and y and dy of its begin.
+      if (net_[i].kind == element_kind::branch_turn) {
+        i = net_[i].partner;
+        if (p.tensor == "y" || p.tensor == "dy") i = net_[i].partner;
+      }
       auto& own = of_[static_cast<std::size_t>(i)];
       if (std::find(own.begin(), own.end(), k) == own.end()) own.push_back(k);
     }

@@ -54,6 +54,7 @@ class search_by_multisets {
   /// `chain` must outlive this object.
   search_by_multisets(basic_problem<N> const& chain, topology const& t, machine const& m)
       : model_(chain, t, m, any_choice{}, pruning::by_time) {
+    detail::demand_no_branches(chain, "search::search_on_mesh");
     bounded_choices<N, multiset_moves> bounds(model_);
     bounds.restrict();
     bound_ = chain_solver<N, multiset_moves>(model_).solve();

@@ -35,15 +35,16 @@ struct repeated_blocks {
 namespace detail {
 
 /// Returns the indices of the elements before which the chain can be cut into stages: all elements
-/// that are not inside a residual block or a mixture of experts. Cuts inside a skip are permitted.
+/// that are not inside a residual block, a branch or a mixture of experts. Cuts inside a skip are
+/// permitted.
 /// The last entry is the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
   for (int i = 0; i < net.size(); ++i) {
     if (!net.spec(i).x.is_routed()) points.push_back(i);
-    if (net[i].kind == element_kind::residual_begin && ends_in_sum(net, net[i].partner))
-      i = net[i].partner;
+    int const end = end_of(net, i);
+    if (net[i].kind != element_kind::residual_begin || ends_in_sum(net, end)) i = end;
   }
   points.push_back(net.size());
   return points;

@@ -7,6 +7,16 @@
 //
 //   step::program const p = build(problem, plan, machine);      // also constexpr
 //
+// In this order, every end_move directly follows its begin_move, and every value is released right
+// after its last reader.
+//
+//   for each micro-batch   forward, elements 0 .. n-1
+//                          backward, elements n-1 .. 0; before the last element of a recomputed
+//                          segment, the forward computations of that segment run once more
+//   synchronize            elements 0 .. n-1, parameter by parameter
+//   update                 elements 0 .. n-1, parameter by parameter
+//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
+//
 // program_builder.hpp is the implementation. An application that links ashlar::compiled must
 // include that file if it calls `build` in a constant expression.
 

@@ -56,11 +56,11 @@ inline namespace step {
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
 /// Returns whether element i of the layer chain may read the batch in the caller's memory, without
-/// a copy. This holds if no pipeline stage precedes the chain and all elements before i are of kind
-/// residual_begin.
+/// a copy. This holds if no pipeline stage precedes the chain and all elements before i begin
+/// residuals or branches.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
-  while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
+  while (i > 0 && begins_block(net[i - 1].kind)) --i;
   return i == 0 && !net.stages_before;
 }
 
@@ -331,6 +331,13 @@ struct element_role {
   saved_part held;
 };
 
+/// Returns the bytes of one micro-batch as those of all micro-batches that take turns.
+template <int N>
+constexpr element_bytes with_turns(element_bytes bytes, basic_problem<N> const& net) {
+  if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));
+  return bytes;
+}
+
 /// Returns the memory that an element of the layer chain needs under a choice `c` of its
 /// placements.
 template <int N>
@@ -343,9 +350,10 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   bytes.dx = c.dx == c.x ? bytes.x : max_local_elements(role.x, t, c.dx) * e;
   bytes.y = max_local_elements(role.y, t, c.y) * e;
   bytes.dy = c.dy == c.y ? bytes.y : max_local_elements(role.y, t, c.dy) * e;
-  if (ends_in_concatenation(role.kind, spec))
+  if (makes_two_gradients(role.kind, spec))
     bytes.skipped = max_local_elements(skipped_extents(spec), t, c.dx) * e;
-  if (role.kind == element_kind::layer) bytes.saved = saved_bytes(net, spec, c, t);
+  if (role.kind == element_kind::layer || role.kind == element_kind::branch_join)
+    bytes.saved = saved_bytes(net, spec, c, t);
   switch (role.held) {
     case saved_part::all: bytes.held = bytes.saved; break;
     case saved_part::input: bytes.held = bytes.x; break;
@@ -376,7 +384,8 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     visit_element(when, spec, c, run);
     return run;
   };
-  if (role.kind != element_kind::residual_begin) {
+  if (role.kind == element_kind::branch_turn) return with_turns(bytes, net);
+  if (!begins_block(role.kind)) {
     bool const once = role.runs == forward_runs::once;
     std::int64_t const all = running(phase::forward, bytes.y + bytes.saved).most;
     bytes.forward = once ? all : running(phase::forward, bytes.y).most;
@@ -390,8 +399,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   for (int k = 0; k < spec.parameters.size(); ++k)
     if (auto const& p = spec.parameters.items[k]; p.is_apart)
       step_detail::add_tied_apart(bytes, p, c.parameters.items[k], t, e, a);
-  if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));
-  return bytes;
+  return with_turns(bytes, net);
 }
 
 }  // namespace step

@@ -18,7 +18,7 @@
 //            and            all synchronized gradients
 //                           + max over i of bytes that i needs to renew its stored parameters
 //
-// Three cases need additional rules:
+// Four cases need additional rules:
 //
 //   residuals              In the forward pass, the input of a residual is in memory from its begin
 //                          to its end. In the backward pass, the gradient of its output is in
@@ -27,6 +27,9 @@
 //   recomputed segments    Between the passes only the input of the first element is in memory,
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
+//   branches               In the forward pass, the input of a branch is in memory until its second
+//                          net has read it, and the output of its first net until its end. In the
+//                          backward pass, one gradient waits while each of the two nets runs.
 //   equal placements       If a reader uses a value without redistribution, the value counts once.
 //
 // If a recomputed segment begins inside a residual and both keep the same input, this input counts
@@ -53,8 +56,8 @@ struct held_by_residuals {
 
 /// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
 /// more element. It adds the lasting bytes of this element to all members but `renew`, `y`,
-/// `y_own` and `residuals`. "Last element" means the last one that was added, and "next element"
-/// the one after it.
+/// `y_own`, `y_again` and `residuals`. "Last element" means the last one that was added, and "next
+/// element" the one after it.
 struct memory_so_far {
   /// The bytes in memory when the next element's forward pass begins.
   std::int64_t forward = 0;
@@ -65,8 +68,9 @@ struct memory_so_far {
   std::int64_t synchronize = 0;
   std::int64_t renew = 0;  ///< most bytes that an element needs to renew its parameters
   std::int64_t peak = 0;
-  std::int64_t y = 0;      ///< bytes of the last element's output
-  std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
+  std::int64_t y = 0;        ///< bytes of the last element's output
+  std::int64_t y_own = 0;    ///< y, or 0 if these bytes are already counted elsewhere
+  std::int64_t y_again = 0;  ///< like y_own, during a recomputation
   held_by_residuals residuals;
 
   /// Returns true if a step that begins like this state needs at most as much memory as one that
@@ -83,6 +87,24 @@ struct memory_so_far {
            again <= other.again && renew <= other.renew &&
            (synchronize <= other.synchronize || synchronize + renew + later <= least);
   }
+};
+
+/// The bytes of an element's input x. `own` is the part of `bytes` that no other tensor has counted
+/// in the forward pass, and `again` the part that none has counted in the recomputation.
+struct input_bytes {
+  std::int64_t bytes = 0, own = 0, again = 0;
+};
+
+/// What is known of a branch while the elements of its two nets are added: its input x, the bytes
+/// that residuals around it hold, and the bytes of the two gradients that wait. `of_second` is the
+/// gradient that the second net makes for x, which waits until the first net has made the other
+/// one. `of_first` is the gradient of the first net's output, which waits while the second net
+/// runs; `is_shared` says that a residual around the branch keeps this gradient and counts it.
+struct branch_so_far {
+  input_bytes x;
+  held_by_residuals around;
+  std::int64_t of_second = 0, of_first = 0;
+  bool is_shared = false;
 };
 
 /// Adds the elements of a chain to a memory_so_far, one by one. The problem must outlive this
@@ -115,7 +137,7 @@ class memory_fold {
       go_back(m, i, *before, sum ? held_gradient(i, own, false) : own.dx, sum, moves.gradient);
     auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
     m.y = begin ? x.bytes : own.y;
-    m.y_own = begin ? 0 : own.y;
+    m.y_own = m.y_again = begin ? 0 : own.y;
     if (begin) {
       m.residuals.forward += x.own;
       m.residuals.backward += gradient;
@@ -125,9 +147,42 @@ class memory_fold {
       m.residuals = outside;
       if (outside.forward < 0) m.residuals.forward = forward;
     }
-    raise(m, m.synchronize + own.synchronize);
-    m.synchronize += own.gradients;
-    m.renew = own.renew > m.renew ? own.renew : m.renew;
+    synchronize(m, own);
+    return m;
+  }
+
+  /// Adds element i of a branch: its begin, its turn or its end. The arguments are as for `next`.
+  /// The begin fills in `branch.x` and `branch.around`; the caller the other members, before the
+  /// begin is added.
+  constexpr memory_so_far next_of_branch(memory_so_far m, int i, element_bytes const* before,
+                                         element_bytes const& own, crossing moves,
+                                         branch_so_far& branch) const {
+    bool const begin = net_[i].kind == element_kind::branch_begin,
+               turn = net_[i].kind == element_kind::branch_turn, sum = ends_in_sum(net_, i);
+    for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
+    if (m.again >= 0) m.again += own.lasting;
+    if (before != nullptr && turn)
+      go_back(m, i, *before, branch.of_first, branch.is_shared, moves.gradient);
+    else if (before != nullptr)
+      go_back(m, i, *before, sum ? held_gradient(i, own, false) : own.dx, sum, moves.gradient);
+    auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
+    if (begin) {
+      branch.x = x;
+      branch.around = m.residuals;
+    }
+    held_by_residuals const& around = branch.around;
+    m.y = begin ? x.bytes : turn ? branch.x.bytes : own.y;
+    m.y_own = begin ? 0 : turn ? branch.x.own : own.y;
+    m.y_again = begin ? 0 : turn ? branch.x.again : own.y;
+    if (begin) m.residuals.backward = around.backward + branch.of_second;
+    else if (turn)
+      m.residuals.backward = around.backward + (branch.is_shared ? 0 : branch.of_first);
+    else m.residuals = around;
+    if (begin || turn) {
+      m.residuals.forward = around.forward + x.own;
+      m.residuals.again = around.again + x.again;
+    }
+    synchronize(m, own);
     return m;
   }
 
@@ -165,7 +220,7 @@ class memory_fold {
   /// + 1 keeps the same gradient and counts it, so the result is 0. The end of a skip makes a
   /// gradient of its own, which is never shared.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
-    if (ends_in_concatenation(net_, i)) return end.skipped;
+    if (makes_two_gradients(net_, i)) return end.skipped;
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
   }
@@ -178,21 +233,23 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// The bytes of an element's input x. `own` is the part of `bytes` that no other tensor has
-  /// counted in the forward pass, and `again` the part that none has counted in the recomputation.
-  struct input {
-    std::int64_t bytes, own, again;
-  };
+  static constexpr void synchronize(memory_so_far& m, element_bytes const& own) {
+    raise(m, m.synchronize + own.synchronize);
+    m.synchronize += own.gradients;
+    m.renew = own.renew > m.renew ? own.renew : m.renew;
+  }
 
   /// Adds the memory of element i of the layer chain to `m`: for its forward pass, and for its
   /// recomputation if there is one. If `moves`, the input x of element i is the result of a
   /// redistribution.
-  constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
+  constexpr input_bytes go_forward(memory_so_far& m, int i, element_bytes const& own,
+                                   bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
-    std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
-    raise(m, m.forward + m.residuals.forward + moving);
-    if (runs == forward_runs::twice) raise_again(m, m.backward + m.residuals.again + moving);
-    input x{moves ? own.x : m.y, moves ? own.x : m.y_own, moves ? own.x : m.y_own};
+    std::int64_t const moving = moves ? most_of_move(m.y, own.x, ranks_) : 0;
+    raise(m, m.forward + m.residuals.forward + (moves ? m.y_own + moving : 0));
+    if (runs == forward_runs::twice)
+      raise_again(m, m.backward + m.residuals.again + (moves ? m.y_again + moving : 0));
+    input_bytes x{moves ? own.x : m.y, moves ? own.x : m.y_own, moves ? own.x : m.y_again};
     if (runs == forward_runs::twice_from_here) {  // x is held until this element runs again
       m.residuals.forward -= x.bytes - x.own;
       m.residuals.again = m.residuals.backward;
@@ -226,6 +283,18 @@ class memory_fold {
   int again_, ranks_;
 };
 
+/// Returns whether the gradient that the end of a residual or a branch, element `end`, keeps is
+/// kept and counted by an outer residual or branch. `moves(i)` returns which tensors are
+/// redistributed at the boundary before element i.
+template <int N, class Moves>
+constexpr bool shares_gradient(basic_problem<N> const& net, int end, Moves const& moves) {
+  int const next = end + 1;
+  if (!ends_in_sum(net, end) || next == net.size() || moves(next).gradient) return false;
+  if (ends_in_sum(net, next)) return true;
+  return net[next].kind == element_kind::branch_turn &&
+         shares_gradient(net, net[next].partner, moves);
+}
+
 /// Returns the memory of a whole layer chain, in bytes. `bytes(i)` returns the memory of element i,
 /// and `moves(i)` returns which tensors are redistributed at the boundary before element i.
 template <int N, class Bytes, class Moves>
@@ -234,14 +303,28 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
   memory_fold<N> const fold(net, again, ranks);
   memory_so_far m;
   std::vector<held_by_residuals> outside;
+  std::vector<branch_so_far> branches;
   int const n = net.size();
   for (int i = 0; i < n; ++i) {
+    if (is_of_branch(net[i].kind)) {
+      if (net[i].kind == element_kind::branch_begin) {
+        int const turn = net[i].partner, end = net[turn].partner;
+        branches.push_back({{},
+                            {},
+                            bytes(turn).dy,
+                            fold.held_gradient(end, bytes(end), false),
+                            shares_gradient(net, end, moves)});
+      }
+      auto& own = branches.back();
+      m = fold.next_of_branch(m, i, i == 0 ? nullptr : &bytes(i - 1), bytes(i), moves(i), own);
+      if (ends_branch(net[i].kind)) branches.pop_back();
+      continue;
+    }
     std::int64_t gradient = 0;
     held_by_residuals around = m.residuals;
     if (net[i].kind == element_kind::residual_begin) {
       int const end = net[i].partner;
-      bool const shared = end + 1 < n && ends_in_sum(net, end + 1) && !moves(end + 1).gradient;
-      gradient = fold.held_gradient(end, bytes(end), shared);
+      gradient = fold.held_gradient(end, bytes(end), shares_gradient(net, end, moves));
     } else if (net[i].kind == element_kind::residual_end) {
       around = outside.back();
       outside.pop_back();

@@ -56,6 +56,17 @@ struct layer_choice {
   friend constexpr bool operator==(layer_choice const&, layer_choice const&) = default;
 };
 
+/// Returns the placements of a branch's turn (problem.hpp), which those of the branch's begin and
+/// end determine.
+constexpr layer_choice turn_between(layer_choice const& begin, layer_choice const& end) {
+  layer_choice turn;
+  turn.x = end.x;
+  turn.y = begin.y;
+  turn.dy = begin.dy;
+  turn.dx = end.dx;
+  return turn;
+}
+
 template <int Capacity = dynamic_size>
 struct basic_plan {
   topology mesh;
@@ -88,6 +99,19 @@ constexpr bool updates_apart(basic_plan<N> const& chosen) {
     for (auto const& p : c.parameters)
       if (p.is_updated_apart()) return true;
   return false;
+}
+
+/// Returns the element whose placements determine those of element i of the plan: the begin of the
+/// residual that ends there, or the begin of the branch that turns there. Returns -1 if element i
+/// has these placements, or if none determines them. Elements up to the end of the branch must have
+/// placements.
+template <int N, int M>
+constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& chosen, int i) {
+  int const next = net[i].partner;
+  if (net[i].kind == element_kind::residual_end) return chosen[i] == chosen[next] ? -1 : next;
+  if (net[i].kind != element_kind::branch_turn) return -1;
+  int const begin = net[next].partner;
+  return chosen[i] == turn_between(chosen[begin], chosen[next]) ? -1 : begin;
 }
 
 /// Returns the same plan with another capacity, which must be at least its number of elements.

@@ -6,8 +6,11 @@
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
 // residual_end after them. So has a skip, which concatenates x and f(x) along one dim. The two
-// elements must have the same placements. The table shows the extents of an element's tensors x and
-// y, and what the search chooses for the element:
+// elements must have the same placements. A branch, whose two nets f and g read the same x and
+// whose outputs are joined, has three elements: branch_begin before the elements of f, branch_turn
+// between those of f and g, and branch_sum or branch_join after those of g. The turn computes
+// nothing: it takes f(x) to the end and passes x to g. The table shows the extents of an element's
+// tensors x and y, and what the search chooses for the element:
 //
 //   kind             x, y                          choices
 //   layer            the layer's                   a row per mesh axis, order of shards, placements
@@ -18,6 +21,11 @@
 //   residual_end     of a residual: its x (both)   the choice of its residual_begin
 //                    of a skip: f(x) and the
 //                    concatenation
+//   branch_begin     the branch's x (both)         a row of independent_training_rows per axis
+//   branch_turn      f(x) and the branch's x       none: x and dx as the end, y and dy as the begin
+//   branch_sum       g(x), and f(x) + g(x)         a row of independent_training_rows per axis
+//   branch_join      g(x), and the joined f(x)     a row of the join per axis
+//                    and g(x)
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
@@ -48,12 +56,30 @@
 namespace ashlar::search {
 inline namespace step {
 
-enum class element_kind : signed char { layer, residual_begin, residual_end };
+enum class element_kind : signed char {
+  layer,
+  residual_begin,
+  residual_end,
+  branch_begin,
+  branch_turn,
+  branch_sum,  ///< the end of a branch that adds: its dy is the gradient of both inputs
+  branch_join  ///< the end of a branch that makes a gradient for each of its two inputs
+};
+
+/// Returns whether an element ends a branch, and whether it is any of the elements of a branch.
+constexpr bool ends_branch(element_kind kind) { return kind >= element_kind::branch_sum; }
+constexpr bool is_of_branch(element_kind kind) { return kind >= element_kind::branch_begin; }
+/// Returns whether an element begins a residual, a skip or a branch.
+constexpr bool begins_block(element_kind kind) {
+  return kind == element_kind::residual_begin || kind == element_kind::branch_begin;
+}
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;     ///< index into problem::layers, where residuals have a layer_spec too
-  int partner = -1;  ///< index of the other end of a residual or skip, or -1 for a layer
+  int layer = 0;  ///< index into problem::layers, where residuals have a layer_spec too
+  /// Index of the other end of a residual or skip, or -1 for a layer. The begin of a branch names
+  /// its turn, the turn names the end, and the end names the begin.
+  int partner = -1;
   int segment = -1;  ///< number of the segment that contains this element, or -1
   friend constexpr bool operator==(element const&, element const&) = default;
 };
@@ -208,24 +234,42 @@ constexpr int turns_at_once(basic_problem<N> const& net) {
   return net.interleaved < net.micro_batches ? net.interleaved : net.micro_batches;
 }
 
-/// Returns whether an element of the layer chain ends a skip and concatenates its two inputs, along
-/// the dim in which the extents of its x and y differ. Such an element makes a gradient for each of
-/// the two inputs.
-constexpr bool ends_in_concatenation(element_kind kind, layer_spec const& spec) {
-  return kind == element_kind::residual_end && !(spec.x == spec.y);
+/// Returns whether the problem has a branch.
+template <int N>
+constexpr bool has_branches(basic_problem<N> const& net) {
+  for (auto const& e : net.elements)
+    if (is_of_branch(e.kind)) return true;
+  return false;
+}
+/// Returns the index of the element that ends the residual, the skip or the branch that begins with
+/// element i of the layer chain; i, if none begins there.
+template <int N>
+constexpr int end_of(basic_problem<N> const& net, int i) {
+  return net[i].kind == element_kind::residual_begin ? net[i].partner
+         : net[i].kind == element_kind::branch_begin ? net[net[i].partner].partner
+                                                     : i;
+}
+
+/// Returns whether an element of the layer chain has two inputs and makes a gradient for each of
+/// them: the end of a skip, which concatenates its inputs along the dim in which the extents of its
+/// x and y differ, or the end of a branch that does not add.
+constexpr bool makes_two_gradients(element_kind kind, layer_spec const& spec) {
+  return kind == element_kind::branch_join ||
+         (kind == element_kind::residual_end && !(spec.x == spec.y));
 }
 template <int N>
-constexpr bool ends_in_concatenation(basic_problem<N> const& net, int i) {
-  return ends_in_concatenation(net[i].kind, net.spec(i));
+constexpr bool makes_two_gradients(basic_problem<N> const& net, int i) {
+  return makes_two_gradients(net[i].kind, net.spec(i));
 }
-/// Returns whether element i of the layer chain ends a residual and adds its two inputs. The dy of
-/// such an element is the gradient of both inputs.
+/// Returns whether element i of the layer chain ends a residual or a branch and adds its two
+/// inputs. The dy of such an element is the gradient of both inputs.
 template <int N>
 constexpr bool ends_in_sum(basic_problem<N> const& net, int i) {
-  return net[i].kind == element_kind::residual_end && !ends_in_concatenation(net, i);
+  return net[i].kind == element_kind::branch_sum ||
+         (net[i].kind == element_kind::residual_end && !makes_two_gradients(net, i));
 }
-/// Returns the extents of the input x of a skip. `end` is the spec of the element that ends the
-/// skip.
+/// Returns the extents of the first of the two tensors that an element joins: the input x of a
+/// skip, or the output of a branch's first net. `end` is the spec of the element.
 constexpr shape skipped_extents(layer_spec const& end) {
   shape skipped = end.x;
   for (int d = 0; d < end.x.rank(); ++d)

@@ -3,16 +3,7 @@
 
 #pragma once
 
-// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial
-// order: every end_move directly follows its begin_move, and every value is released right after
-// its last reader.
-//
-//   for each micro-batch   forward, elements 0 .. n-1
-//                          backward, elements n-1 .. 0; before the last element of a recomputed
-//                          segment, the forward computations of that segment run once more
-//   synchronize            elements 0 .. n-1, parameter by parameter
-//   update                 elements 0 .. n-1, parameter by parameter
-//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
+// The implementation of build.hpp, which build_stage.hpp uses too.
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
 // equal placements makes no action: the reader of its result reads its source instead. The base
@@ -21,11 +12,13 @@
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
-// without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
+// without a loss) makes its own dx. The end of a skip cuts its dy into two gradients. The begin and
+// the end of a branch are treated likewise. Its turn never computes (branch_turn.hpp).
 //
 // Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
 // parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
+#include <ashlar/step/branch_turn.hpp>
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>
 #include <ashlar/step/visit.hpp>
@@ -160,7 +153,9 @@ class program_builder : public halo_writer {
   constexpr void compute(phase when, computation what, int part, int parts) {
     if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
     layer_spec const& spec = net_.spec(element_);
-    if (what == computation::forward && net_[element_].kind == element_kind::residual_begin)
+    if (net_[element_].kind == element_kind::branch_turn)
+      return turn(net_, element_, what, input_, [this](int i) -> auto& { return own(i); });
+    if (what == computation::forward && begins_block(net_[element_].kind))
       return void(own(element_).y = input_);
     if (what != computation::forward && ends_in_sum(net_, element_) && gradient_ >= 0)
       return void(own(element_).dx = gradient_);
@@ -327,7 +322,8 @@ class program_builder : public halo_writer {
     bool const again = when == phase::recompute;
     a.kind = again ? action_kind::recompute : action_kind::forward;
     a.reads.push_back(x_halo_ >= 0 ? x_halo_ : input_);
-    if (net_[element_].kind == element_kind::residual_end)
+    bool const is_sum = ends_in_sum(net_, element_);
+    if (is_sum || makes_two_gradients(net_, element_))
       a.reads.push_back(own(element_).arrived >= 0 ? own(element_).arrived
                                                    : own(net_[element_].partner).y);
     for (int k = 0; k < spec.parameters.size(); ++k) a.reads.push_back(used_[k]);
@@ -344,7 +340,7 @@ class program_builder : public halo_writer {
                                 bytes_of(y_extents(net_, element_), c.y, net_.element_size), again);
     a.makes.push_back(own(element_).y);
     bool const twice = net_.runs(element_, chosen_.recomputed) != forward_runs::once;
-    if ((twice && !again) || net_[element_].kind == element_kind::residual_end) return;
+    if ((twice && !again) || is_sum || net_[element_].kind == element_kind::residual_end) return;
     own(element_).saved = add_value(value_kind::saved, 0, saved_bytes(net_, spec, c, chosen_.mesh),
                                     again);
     a.makes.push_back(own(element_).saved);
@@ -357,9 +353,10 @@ class program_builder : public halo_writer {
              : what == computation::input_gradient ? action_kind::input_gradient
                                                    : action_kind::backward;
     if (gradient_ >= 0) a.reads.push_back(gradient_);
-    int const end = net_[element_].partner;
-    if (net_[element_].kind == element_kind::residual_begin)
-      a.reads.push_back(ends_in_sum(net_, end) ? own(end).dx : own(end).skipped);
+    if (int const next = net_[element_].partner; begins_block(net_[element_].kind))
+      a.reads.push_back(net_[next].kind == element_kind::branch_turn
+                            ? own(next).dy
+                            : gradient_of_first_input(net_, next, own(next)));
     else if (own(element_).saved >= 0) a.reads.push_back(own(element_).saved);
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
@@ -367,7 +364,7 @@ class program_builder : public halo_writer {
       auto const halo = halo_memory_of(spec, c, chosen_.mesh, net_.element_size);
       a.makes.push_back(halo.has_dx ? add_value(value_kind::dx_halo, 0, halo.dx) : add_dx());
       a.workspace = halo.during_backward(a.workspace, bytes_of(spec.x, c.dx, net_.element_size));
-      if (ends_in_concatenation(net_, element_)) {
+      if (makes_two_gradients(net_, element_)) {
         own(element_).skipped = add_value(value_kind::skipped, 0,
                                           bytes_of(skipped_extents(spec), c.dx, net_.element_size));
         a.makes.push_back(own(element_).skipped);

@@ -54,7 +54,12 @@ class limited_search {
   constexpr limited_search(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            option_lists const& options, int effort)
       : net_(net), chosen_(chosen), options_(options), limit_(0), most_labels_(labels_for(effort)),
-        fold_(net, chosen.recomputed, chosen.mesh.ranks()) {}
+        fold_(net, chosen.recomputed, chosen.mesh.ranks()) {
+    if (has_branches(net))
+      throw error("sync::optimal",
+                  "the net has a branch, and synchronizations of nets with branches are not "
+                  "searched below a memory limit. Leave out the limit, or use search::optimal.");
+  }
 
   /// Returns the memory of a step with these options.
   constexpr std::int64_t memory(std::vector<int> const& picks) const {

@@ -98,9 +98,10 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
 /// fit the layer `spec` of the net. `may_update_apart` says whether parameters may have an entry
-/// "update".
+/// "update". The turn of a branch has no rows, since the branch's ends determine its placements.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
-                                      topology const& t, bool may_update_apart) {
+                                      search::element_kind kind, topology const& t,
+                                      bool may_update_apart) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
@@ -145,7 +146,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     int const rank = spec.statistics[k].rank();
     c.statistics.push_back({placement_of(s, "from", rank, t), placement_of(s, "to", rank, t)});
   }
-  if (search::is_legal(c, spec, t)) return c;
+  if (kind == search::element_kind::branch_turn || search::is_legal(c, spec, t)) return c;
   throw error("element",
               "these placements match no row of the layer's rule table on some axis: x " +
                   to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) + ", dx " +
@@ -193,16 +194,21 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   search::basic_plan<N> plan;
   for (int i = 0; i < net.size(); ++i) {
     try {
-      plan.choices.push_back(
-          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t, may_update_apart));
+      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i),
+                                       net[i].kind, t, may_update_apart));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }
-    if (net[i].kind == search::element_kind::residual_end && !(plan[i] == plan[net[i].partner]))
-      throw error("element " + std::to_string(i),
-                  "the end of a residual must have the placements of its start, element " +
-                      std::to_string(net[i].partner) + ".");
   }
+  for (int i = 0; i < net.size(); ++i)
+    if (int const begin = search::broken_joint(net, plan, i); begin >= 0)
+      throw error("element " + std::to_string(i),
+                  net[i].kind == search::element_kind::branch_turn
+                      ? "the turn of a branch must have x and dx as the branch's end, and y and dy "
+                        "as its begin, element " +
+                            std::to_string(begin) + "."
+                      : "the end of a residual must have the placements of its start, element " +
+                            std::to_string(begin) + ".");
   return plan.choices;
 }
 

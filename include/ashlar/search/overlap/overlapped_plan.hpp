@@ -168,6 +168,7 @@ inline void check_overlapped(problem const& net, topology const& t) {
   serial.overlap = false;
   serial.interleaved = std::max(1, net.interleaved);
   check_problem(serial, t);
+  demand_no_branches(net, "search::optimal for the least overlapped time");
   if (net.updates_apart)
     throw error("search::optimal",
                 "a search of the least overlapped time does not update parameters apart from their "

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which searches find plans of nets with branches (step/problem.hpp): those by dynamic programming
+// over all choices, without a memory limit, on few axes. The others refuse such nets.
+
+#include <string>
+
+#include <ashlar/step/problem.hpp>
+
+namespace ashlar::search::detail {
+
+/// The most mesh axes on which a net with branches is searched. The table of a branch has an entry
+/// for each pair of choices of its two ends, and their number grows exponentially with the number
+/// of axes.
+inline constexpr int most_axes_of_branches = 3;
+
+[[noreturn]] inline void refuse_branches(char const* search, std::string const& where,
+                                         std::string const& instead) {
+  throw error(search, "the net has a branch, and a net with branches is not searched " + where +
+                          ". " + instead);
+}
+
+/// Throws ashlar::error if the net has branches.
+template <int N>
+constexpr void demand_no_branches(basic_problem<N> const& net, char const* search) {
+  if (has_branches(net))
+    refuse_branches(search, "by this algorithm",
+                    "Use search::optimal without a memory limit, or search::exhaustive.");
+}
+
+}  // namespace ashlar::search::detail
