@@ -7,8 +7,8 @@
 // expect: formula: equal is not an operator of formulas. They have + - * / of tensors and numbers,
 // expect: formula: min of two operands is not an operator of formulas. They have + - * / of tensors and numbers,
 
-// Formulas choose by functions of one number, such as relu, by where with a mask, and by max and min
-// over dims.
+// Formulas choose by functions of one number, such as relu, by where with a mask, and by max and
+// min over dims.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -13,8 +13,8 @@
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
 // maximum of each row. A second one computes the sum of each row's exponentials, together with the
 // logit of its target, or its mean under the
-// distribution of label smoothing. The plan contains these two reductions and prices them like every other
-// redistribution.
+// distribution of label smoothing. The plan contains these two reductions and prices them like
+// every other redistribution.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/cross_entropy_options.hpp>

@@ -24,11 +24,12 @@
 
 namespace ashlar::nn::detail {
 
-/// Returns the mean loss over `in_mean` of the `targets` of a batch: all, unless the loss leaves some
-/// out. `rows` is the number of targets in a part.
+/// Returns the mean loss over `in_mean` of the `targets` of a batch: all, unless the loss leaves
+/// some out. `rows` is the number of targets in a part.
 /// run(inputs, targets, total) adds this rank's share of the summed loss of a part to *total, which
 /// is in the memory of the mesh. Throws ashlar::error if there is no sample, no target in the mean,
-/// or not as many targets as the samples have. Communicates: what `run` does, and one all-reduce of 16 bytes.
+/// or not as many targets as the samples have. Communicates: what `run` does, and one all-reduce of
+/// 16 bytes.
 template <class Processor, class Input, class Target, class Run>
 double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                  std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,

@@ -192,7 +192,8 @@ class model {
   /// parameters' gradient sums, and this rank's share of the loss to *total. `number` is the number
   /// of the pass (nn/pass.hpp). Communicates: redistributions of activations, of their gradients
   /// and of parameters. Throws ashlar::error on every rank, before any communication, if an id or a
-  /// target is out of range, or if the loss leaves out targets and a step has several micro-batches.
+  /// target is out of range, or if the loss leaves out targets and a step has several
+  /// micro-batches.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);

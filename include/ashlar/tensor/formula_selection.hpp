@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The kernels with which evaluate.hpp computes cumulative sums, concatenations and rows of tables on
-// shards, and the gradients of these operators. They communicate nothing. A dim that is summed,
+// The kernels with which evaluate.hpp computes cumulative sums, concatenations and rows of tables
+// on shards, and the gradients of these operators. They communicate nothing. A dim that is summed,
 // joined or numbered is whole on every rank, so shards are computed as whole tensors are.
 
 #include <cstdint>
@@ -54,8 +54,8 @@ inline std::string number_text(double number) {
   return whole ? std::to_string(static_cast<std::int64_t>(number)) : std::to_string(number);
 }
 
-/// Returns the numbers of rows that `ids` holds as numbers of type T. Throws ashlar::error if one of
-/// them is not the number of one of `rows` rows.
+/// Returns the numbers of rows that `ids` holds as numbers of type T. Throws ashlar::error if one
+/// of them is not the number of one of `rows` rows.
 template <class T>
 std::vector<std::int32_t> row_numbers(graph const& g, T const* ids, std::int64_t count,
                                       std::int64_t rows) {

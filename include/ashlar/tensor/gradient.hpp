@@ -118,8 +118,8 @@ struct first_not_integral<First, Second, Rest...> {
   using type = typename first_not_integral<Second, Rest...>::type;
 };
 
-/// The values of an operand as numbers of type T. Throws ashlar::error if an integer is no number of
-/// this type. The operand must outlive this object.
+/// The values of an operand as numbers of type T. Throws ashlar::error if an integer is no number
+/// of this type. The operand must outlive this object.
 template <class T>
 class operand_values {
  public:

@@ -174,8 +174,8 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean` targets
-  /// of all micro-batches on all ranks. hash_of() returns the same number on all
+  /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
+  /// targets of all micro-batches on all ranks. hash_of() returns the same number on all
   /// ranks if their data belong to the same batch. `fault` says what is wrong with this rank's
   /// data; it is empty if nothing is wrong.
   template <class Hash>

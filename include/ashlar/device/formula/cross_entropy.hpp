@@ -45,8 +45,8 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
 }
 
 /// Returns `scale` times the probability of a logit x, which is the gradient with respect to x as
-/// far as it does not depend on the target. `factor` is scale / sum, where `sum` is the sum of e^(x - maximum) over the
-/// row.
+/// far as it does not depend on the target. `factor` is scale / sum, where `sum` is the sum of e^(x
+/// - maximum) over the row.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

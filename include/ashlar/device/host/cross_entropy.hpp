@@ -20,7 +20,9 @@
 //   cross_entropy_gradient       scale e^(x[c] - maximum) / sum, minus `scale` if c = target
 //
 // With label smoothing, a row has a distribution q over the columns instead of one target
-// (formula/cross_entropy.hpp). If the caller averages the losses of n rows, it passes scale = 1 / n.
+// (formula/cross_entropy.hpp).
+//
+// If the caller averages the losses of n rows, it passes scale = 1 / n.
 
 #include <cstdint>
 #include <type_traits>
@@ -59,8 +61,8 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
 }
 
 /// Sets expected_logit[r] to the sum of q[c] x[c] over the columns c of this rank in row r, where
-/// `q` is the distribution that stands for the target of the row. Sets expected_logit[r] to 0 if the
-/// row is ignored.
+/// `q` is the distribution that stands for the target of the row. Sets expected_logit[r] to 0 if
+/// the row is ignored.
 template <class T>
 void cross_entropy_expected_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                   std::int64_t cols, std::int64_t first_column,

@@ -183,7 +183,8 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
 /// Computes dx, which is `scale` times the gradient of the losses with respect to this rank's
-/// columns of x. `maximum` and `sum` must be the values of complete rows. `q` stands for the targets.
+/// columns of x. `maximum` and `sum` must be the values of complete rows. `q` stands for the
+/// targets.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,

@@ -39,8 +39,8 @@ constexpr auto where(symbol<M> mask, double a, symbol<B> v) {
   return where(mask, detail::filled(mask, a), v);
 }
 
-/// Returns u and v one after the other along dim Dim. Throws ashlar::error if the extents of another
-/// dim differ.
+/// Returns u and v one after the other along dim Dim. Throws ashlar::error if the extents of
+/// another dim differ.
 template <int Dim, int A, int B>
 constexpr symbol<A> concat(symbol<A> u, symbol<B> v) {
   static_assert(A == any_rank || B == any_rank || A == B,
