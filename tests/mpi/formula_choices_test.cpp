@@ -92,7 +92,8 @@ TEST_CASE("concat and cumulative_sum of three dims: values, and finite differenc
     return std::pair{ashlar::normal<double>(m, {2, 3, 4}, p, {.seed = 1}),
                      ashlar::normal<double>(m, {2, 2, 4}, p, {.seed = 2})};
   };
-  auto const [u, v] = make(alone, placement::all_broadcast(1));
+  auto const operands = make(alone, placement::all_broadcast(1));
+  auto const &u = operands.first, &v = operands.second;
   auto const [y, du, dv] = ashlar::gradient(f)(u, v);
   auto const at = [](ashlar::tensor<double, 3> const& t, std::int64_t i, std::int64_t j,
                      std::int64_t k) {
@@ -135,13 +136,13 @@ TEST_CASE("concat and cumulative_sum of three dims: values, and finite differenc
     CHECK(apart(ashlar::to_full(du), ashlar::to_full(da)) < 1e-13);
     CHECK(apart(ashlar::to_full(dv), ashlar::to_full(db)) < 1e-13);
   }
-  auto const [a, b] = make(m, {ashlar::split(2)});
-  CHECK(message_of([&] { ashlar::gradient(f)(a, b); }) ==
+  auto const columns = make(m, {ashlar::split(2)});
+  CHECK(message_of([&] { ashlar::gradient(f)(columns.first, columns.second); }) ==
         "gradient: cumulative_sum of 2x8x4 [S(2)] needs communication along axis gpu. Redistribute "
         "the operands of the function so that each operator is local.");
   auto const joined = [](auto s, auto t) { return concat<2>(s, t); };
-  auto const [c, d] = make(m, {ashlar::split(0)});
-  CHECK(message_of([&] { ashlar::gradient(joined)(c, d); }) ==
+  auto const rows = make(m, {ashlar::split(0)});
+  CHECK(message_of([&] { ashlar::gradient(joined)(rows.first, rows.second); }) ==
         "gradient: concat along dim 2 of 2x3x4 and 2x2x4: only the extents of the joined dim may "
         "differ.");
 }
