@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // expect: einsum: on one mesh axis a letter is not split in the same way on both operands, or both are partial
+// expect: letter_on_mesh_axis<'k', 0>::fits
 
 // A rank has some columns of x, and all rows of w.
 

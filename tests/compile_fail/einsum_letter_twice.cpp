@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // expect: einsum: a letter stands twice in one operand or in the result. There are no diagonals: give each dimension its own letter.
+// expect: letter_of_text<'m'>::fits
 
 // The text asks for the diagonal of x.
 

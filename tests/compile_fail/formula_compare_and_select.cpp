@@ -5,19 +5,18 @@
 // expect: formula: > is not an operator of formulas. They have + - * / of tensors and numbers,
 // expect: formula: >= is not an operator of formulas. They have + - * / of tensors and numbers,
 // expect: formula: equal is not an operator of formulas. They have + - * / of tensors and numbers,
-// expect: formula: where is not an operator of formulas. They have + - * / of tensors and numbers,
 // expect: formula: min of two operands is not an operator of formulas. They have + - * / of tensors and numbers,
 
-// Formulas choose by functions of one number, such as relu, and by max and min over dims.
+// Formulas choose by functions of one number, such as relu, by where with a mask, and by max and
+// min over dims.
 
 #include <ashlar/signature/formula/symbol.hpp>
 
 using ashlar::formulas::symbol;
 
 #ifdef ASHLAR_CONTROL
-auto f(symbol<2> u) { return relu(u) + abs(u) * min(u, 1); }
+auto f(symbol<2> u) { return relu(u) + where(u, abs(u), 0) * min(u, 1); }
 #else
-auto f(symbol<2> u, symbol<2> v) { return where(u, v, 0); }
 auto g(symbol<2> u, symbol<2> v) { return u < v; }
 auto h(symbol<2> u) { return 1 <= u; }
 auto i(symbol<2> u) { return u > 1.5; }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: gradient: a matmul of the function or of its gradient needs communication.
+// expect: gradient: a matmul or einsum of the function or of its gradient needs communication.
 
 // The inner dim is split on one operand only.
 

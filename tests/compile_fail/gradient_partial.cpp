@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: gradient: the function applies a non-linear function to a partial tensor. Reduce the operand first, as in x | to<B, ...>.
+// expect: gradient: the function applies a non-linear function, relu, to a partial tensor. Reduce the operand first, as in x | to<B, ...>.
 
 // The product is a partial sum.
 

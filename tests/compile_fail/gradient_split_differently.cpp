@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: gradient: an operator of the function or of its gradient needs communication.
+// expect: gradient: u + v of the function or of its gradient needs communication.
 
 // The operands are split along different dims.
 

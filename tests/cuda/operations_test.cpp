@@ -126,16 +126,20 @@ results run_all(Side& s) {
   keep(z);
   {
     auto const maximum = of(a, rows, 10), sum = of(a, rows, 11), logit = of(a, rows, 12),
-               loss = of(a, rows, 13);
+               loss = of(a, rows, 13), expected = of(a, rows, 27);
     auto const targets = ids_of({3, 12, -1, 5, 4, 14, 9});
-    auto const dx = of(t, rows * cols, 14);
+    auto const dx = of(t, rows * cols, 14), smoothed = of(t, rows * cols, 28);
+    auto const q = d::smoothed_target<A>(0.1, 16);
     row_max(on, x.in(), rows, cols, maximum.out());
     row_exp_sum(on, x.in(), maximum.in(), rows, cols, sum.out());
     cross_entropy_target_logit(on, x.in(), targets.in(), rows, cols, 5, logit.out());
     cross_entropy_loss(on, maximum.in(), sum.in(), logit.in(), targets.in(), rows, loss.out());
     cross_entropy_gradient(on, x.in(), targets.in(), maximum.in(), sum.in(), rows, cols, 5, A(0.25),
                            dx.out());
-    keep(maximum, sum, logit, loss, dx);
+    cross_entropy_expected_logit(on, x.in(), targets.in(), rows, cols, 5, q, expected.out());
+    cross_entropy_gradient(on, x.in(), targets.in(), maximum.in(), sum.in(), rows, cols, 5, A(0.25),
+                           smoothed.out(), q);
+    keep(maximum, sum, logit, loss, dx, expected, smoothed);
   }
   {
     auto const gamma = of(t, cols, 15), beta = of(t, cols, 16), dx = of(t, rows * cols, 17);

@@ -12,6 +12,7 @@
 #include <random>
 
 #include <doctest/doctest.h>
+#include <support/apart.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 
@@ -55,7 +56,17 @@ struct random_program {
         case 11: all.push_back(u * max(v, s.dim)); break;
         case 12: all.push_back(einsum<"ab,cb->ca">(u, v)); break;
         case 13: all.push_back(u / (1 + sum(v * v, 0, 1))); break;
-        default: all.push_back(mean(matmul(u, v), s.dim)); break;
+        case 14: all.push_back(mean(matmul(u, v), s.dim)); break;
+        case 15: all.push_back(where(relu(u), v, tanh(v))); break;
+        case 16:
+          all.push_back((s.dim == 0 ? cumulative_sum<0>(u) : cumulative_sum<1>(u)) * v);
+          break;
+        case 17: all.push_back(matmul(concat<1>(u, v), concat<0>(v, u))); break;
+        default: {
+          auto const ids = where(relu(v), 1, 0.0 * v);
+          all.push_back(einsum<"abc,ab->ac">(take_rows(concat<0>(u, tanh(u)), ids), v));
+          break;
+        }
       }
     }
     return all.back();
@@ -85,7 +96,7 @@ draw_program(std::mt19937& random) {
     random_program program;
     std::size_t const count = 2 + static_cast<std::size_t>(below(7));
     for (std::size_t i = 0; i < count; ++i)
-      program.steps.push_back({below(15), below(3 + i), below(3 + i), below(2)});
+      program.steps.push_back({below(19), below(3 + i), below(3 + i), below(2)});
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {
@@ -109,18 +120,6 @@ std::array<matrix, 3> operands(ashlar::mesh const& m, std::array<placement, 3> c
   for (std::size_t i = 0; i < 3; ++i)
     x[i] = ashlar::normal<double>(m, {extent, extent}, p[i], {.seed = seed + i});
   return x;
-}
-
-/// Returns the largest difference between corresponding elements of two lists. If the largest
-/// element of the lists exceeds 1, the difference is divided by this element.
-double apart(std::vector<double> const& a, std::vector<double> const& b) {
-  double most = 1, difference = 0;
-  if (a.size() != b.size()) return 1e300;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, std::abs(a[i]));
-    difference = std::max(difference, std::abs(a[i] - b[i]));
-  }
-  return difference / most;
 }
 
 /// Returns the gradients of the sum of all elements of y, computed by finite differences from the

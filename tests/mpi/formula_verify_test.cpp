@@ -97,6 +97,29 @@ TEST_CASE("nn::verify finds nothing wrong with dims that change places") {
   CHECK(fault_of(parts, {3, 4, 6}) == nothing);
 }
 
+TEST_CASE("nn::verify finds nothing wrong with elements that are joined, summed up and chosen") {
+  auto const joined = nn::formula(
+      "joined",
+      [](auto x, auto w, auto more) {
+        return cumulative_sum<1>(concat<1>(x * w, more)) *
+               concat<1>(more, cumulative_sum<0>(x) + more * 0.5, 2 * more);
+      },
+      nn::weight("w", {2}, nn::all_equal(1)), nn::weight("more", {4, 2}));
+  auto const widened = nn::formula(
+      "widened", [](auto x, auto more) { return concat<1>(x, more, x) * concat<1>(more, x, more); },
+      nn::weight("more", {4, 2}));
+  CHECK(fault_of(widened, {4, 2}) == nothing);
+  CHECK(message_of([&] { joined.spec({4, 2}); }).find("joined: u * v of 4x4 and 4x6") == 0);
+  auto const chosen = nn::formula(
+      "chosen",
+      [](auto x, auto table, auto mask) {
+        auto const rows = take_rows(table, where(relu(x), 1, x - x));
+        return einsum<"abc,ab->ac">(rows, cumulative_sum<1>(where(mask, x * x, 3)));
+      },
+      nn::weight("table", {3, 4}), nn::weight("mask", {5}, nn::all_equal(1)));
+  CHECK(fault_of(chosen, {4, 5}) == nothing);
+}
+
 TEST_CASE("nn::verify finds nothing wrong with attention by letters") {
   auto const attention = nn::formula(
       "attention",

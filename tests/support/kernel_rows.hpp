@@ -94,6 +94,40 @@ void check_softmax(Machine& m) {
   }
 }
 
+/// Compares the mean logits and the gradients under label smoothing with those of the host, for the
+/// first and the last columns of rows that are split into two shards.
+template <class T, class Machine>
+void check_smoothing(Machine& m, std::vector<T> const& x, std::vector<std::int32_t> const& targets,
+                     row_shape const& shape) {
+  using A = accumulation_t<T>;
+  namespace host = ashlar::device::host;
+  std::int64_t const rows = shape.rows, cols = shape.cols, n = rows * cols, first = cols / 2;
+  auto const wide_x = wide(x);
+  auto const q = ashlar::device::smoothed_target<A>(0.2, 2 * cols);
+  std::vector<A> expected(size_of(rows)), maximum(size_of(rows)), sum(size_of(rows)),
+      gradient(size_of(n));
+  host::row_max(wide_x.data(), rows, cols, maximum.data());
+  host::cross_entropy_exp_sum(wide_x.data(), maximum.data(), rows, cols, sum.data());
+  auto const on_targets = m.upload(targets);
+  auto const on_maximum = m.upload(maximum), on_sum = m.upload(sum);
+  for (std::int64_t const begin : {std::int64_t(0), -first, cols}) {
+    host::cross_entropy_expected_logit(wide_x.data(), targets.data(), rows, cols, begin, q,
+                                       expected.data());
+    host::cross_entropy_gradient(wide_x.data(), targets.data(), maximum.data(), sum.data(), rows,
+                                 cols, begin, A(0.5), gradient.data(), q);
+    auto on_x = m.upload(x, shape.skip);
+    auto on_expected = m.template make<A>(rows);
+    T const* const logits = on_x.data();
+    cross_entropy_expected_logit(m.queue(), logits, on_targets.data(), rows, cols, begin, q,
+                                 on_expected.data());
+    CHECK(gap(m.download(on_expected), expected) < tolerance<A>());
+    cross_entropy_gradient(
+        m.queue(), logits, on_targets.data(), static_cast<A const*>(on_maximum.data()),
+        static_cast<A const*>(on_sum.data()), rows, cols, begin, A(0.5), on_x.data(), q);
+    CHECK(gap(m.download(on_x), gradient) < tolerance<T>());
+  }
+}
+
 template <class T, class Machine>
 void check_cross_entropy(Machine& m) {
   using A = accumulation_t<T>;
@@ -151,6 +185,7 @@ void check_cross_entropy(Machine& m) {
           expected.push_back(gradient[size_of(r * cols + c)]);
       CHECK(gap(m.download(on_part), expected) < tolerance<T>());
     }
+    check_smoothing<T>(m, x, targets, shape);
     auto const on_whole_logit = m.upload(logit);
     cross_entropy_loss(m.queue(), peaks, sums, on_whole_logit.data(), on_targets.data(), rows,
                        on_loss.data());

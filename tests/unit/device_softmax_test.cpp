@@ -90,6 +90,46 @@ TEST_CASE("cross_entropy_gradient_equals_finite_differences_and_skips_ignored_ro
                     [](double g) { return g == 0; }));
 }
 
+TEST_CASE("label_smoothing_over_a_split_vocabulary_equals_plain_loops_and_finite_differences") {
+  std::int64_t const rows = 3, cols = 7, first = 3;
+  std::vector<std::int32_t> const targets{1, -2, 6};
+  auto logits = normals<double>(rows * cols, 1);
+  auto const q = ashlar::device::smoothed_target<double>(0.3, cols);
+  auto const loss = [&] {
+    auto const p = reference_softmax(logits, rows, cols);
+    double sum = 0;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < cols && targets[size_of(r)] >= 0; ++c)
+        sum -= (0.3 / 7 + (c == targets[size_of(r)] ? 0.7 : 0)) *
+               std::log(p[size_of(r * cols + c)]);
+    return sum;
+  };
+  std::vector<double> maximum(3), sum(3), expected(3), part(3), losses(3);
+  host::row_max(logits.data(), rows, cols, maximum.data());
+  host::cross_entropy_exp_sum(logits.data(), maximum.data(), rows, cols, sum.data());
+  std::vector<double> gradient(logits.size());
+  for (std::int64_t const begin : {std::int64_t(0), first}) {
+    std::int64_t const width = begin == 0 ? first : cols - first;
+    std::vector<double> shard, slopes(size_of(rows * width));
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < width; ++c)
+        shard.push_back(logits[size_of(r * cols + begin + c)]);
+    host::cross_entropy_expected_logit(shard.data(), targets.data(), rows, width, begin, q,
+                                       part.data());
+    for (std::size_t r = 0; r < 3; ++r) expected[r] += part[r];
+    host::cross_entropy_gradient(shard.data(), targets.data(), maximum.data(), sum.data(), rows,
+                                 width, begin, 2.0, slopes.data(), q);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < width; ++c)
+        gradient[size_of(r * cols + begin + c)] = slopes[size_of(r * width + c)] / 2;
+  }
+  host::cross_entropy_loss(maximum.data(), sum.data(), expected.data(), targets.data(), rows,
+                           losses.data());
+  CHECK(losses[1] == 0);
+  CHECK(losses[0] + losses[2] == doctest::Approx(loss()).epsilon(1e-13));
+  CHECK(distance(gradient, numeric_gradient(logits, loss)) < 1e-8);
+}
+
 TEST_CASE("cross_entropy_over_a_split_vocabulary_equals_the_whole") {
   std::int64_t const rows = 3;
   std::int64_t const cols = 11;

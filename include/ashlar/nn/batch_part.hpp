@@ -28,6 +28,7 @@ namespace ashlar::nn {
 /// no layer reads one.
 struct batch_part {
   box input, context, target;
+  bool counts_targets = false;  ///< whether no rank before this one has the same box of targets
   friend bool operator==(batch_part const&, batch_part const&) = default;
 };
 
@@ -73,9 +74,11 @@ inline batch_part part_of_batch(search::step::program const& p, search::problem 
     }
     if (a.kind != forward && a.kind != recompute) continue;
     auto const& x = plan[a.element].x;
-    if (a.element + 1 == p.elements)
-      detail::add_box(made.target,
-                      local_box(targets, p.mesh, detail::split_like(x, targets.rank()), at));
+    if (a.element + 1 == p.elements) {
+      auto const like_x = detail::split_like(x, targets.rank());
+      detail::add_box(made.target, local_box(targets, p.mesh, like_x, at));
+      made.counts_targets = is_representative(like_x, at);
+    }
     if (context.rank() > 0 && net[a.element].kind == search::element_kind::layer &&
         net.spec(a.element).context.rank() > 0)
       detail::add_box(made.context, local_box(context, p.mesh, detail::split_like(x, 1), at));

@@ -7,14 +7,17 @@
 // -log softmax(logits)[target].
 //
 //   The logits are [.., classes], split by rows, split by classes, or replicated.
-//   A row with a target < 0 has loss 0, but counts as a row of the mean.
+//   A row with a target < 0 has loss 0. It counts as a row of the mean, or is left out of it
+//   (cross_entropy_options.hpp).
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
 // maximum of each row. A second one computes the sum of each row's exponentials, together with the
-// logit of its target. The plan contains these two reductions and prices them like every other
-// redistribution.
+// logit of its target, or its mean under the
+// distribution of label smoothing. The plan contains these two reductions and prices them like
+// every other redistribution.
 
 #include <ashlar/device/host/operations.hpp>
+#include <ashlar/nn/cross_entropy_options.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
@@ -32,6 +35,11 @@ class softmax_cross_entropy {
   template <int XRank>
   using statistics = ranks<XRank - 1, XRank>;
 
+  /// Throws ashlar::error if label_smoothing is not from 0 to 1.
+  constexpr softmax_cross_entropy(cross_entropy_options const& options = {}) : options_(options) {
+    options_.check();
+  }
+
   static constexpr shape target_extents(shape const& x) {
     shape rows = x;
     rows.extent.pop_back();
@@ -46,6 +54,15 @@ class softmax_cross_entropy {
                                                      " is not one of the " +
                                                      std::to_string(classes) + " classes.");
   }
+
+  /// Returns whether the mean of the loss with this spec is over those targets only that
+  /// is_left_out does not name.
+  static constexpr bool leaves_out_targets(search::layer_spec const& spec) {
+    for (auto const& k : spec.constants)
+      if (k.name == search::label(left_out)) return true;
+    return false;
+  }
+  static constexpr bool is_left_out(std::int32_t target) { return target < 0; }
 
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() < 2)
@@ -63,9 +80,11 @@ class softmax_cross_entropy {
     pair.extent.push_back(2);
     s.statistics = {rows, pair};
     s.rows = cross_entropy_training_rows(x.rank());
-    s.forward_values = 3 * static_cast<double>(x.elements());
+    s.forward_values = (is_smoothed() ? 4 : 3) * static_cast<double>(x.elements());
     s.backward_values = 3 * static_cast<double>(x.elements());
     s.saved_values = static_cast<double>(x.elements());
+    if (is_smoothed()) s.constants.push_back({"label_smoothing", options_.label_smoothing});
+    if (options_.ignored == ignored_rows::left_out) s.constants.push_back({left_out, 1});
     return s;
   }
 
@@ -92,7 +111,7 @@ class softmax_cross_entropy {
     auto dx = c.make_dx();
     cross_entropy_gradient(c.processor(), x.data(), c.template kept<1>().data(),
                            c.template kept<2>().data(), sum.data(), sum.size(), columns_of(x),
-                           first_class(x), A(c.template kept<4>()), dx.data());
+                           first_class(x), A(c.template kept<4>()), dx.data(), distribution<A>(c));
     return dx;
   }
 
@@ -104,7 +123,7 @@ class softmax_cross_entropy {
     return maxima;
   }
   template <class Call>
-  static auto local_sums(Call const& c) {
+  auto local_sums(Call const& c) const {
     using A = typename Call::accumulated;
     auto const& x = c.x();
     auto const& on = c.processor();
@@ -112,11 +131,15 @@ class softmax_cross_entropy {
     auto const maximum = c.template statistic<0>();
     auto const targets = targets_of(c);
     auto pair = c.template make_statistic<1>();
-    buffer<A> parts(c.memory(), 2 * rows);  // sums, then target logits
+    buffer<A> parts(c.memory(), 2 * rows);  // sums, then logits of targets
     A* const sum = parts.data();
     A* const own = sum + rows;
     row_exp_sum(on, x.data(), maximum.data(), rows, columns, sum);
-    cross_entropy_target_logit(on, x.data(), targets.data(), rows, columns, first_class(x), own);
+    if (is_smoothed())
+      cross_entropy_expected_logit(on, x.data(), targets.data(), rows, columns, first_class(x),
+                                   distribution<A>(c), own);
+    else
+      cross_entropy_target_logit(on, x.data(), targets.data(), rows, columns, first_class(x), own);
     copy_rows(on, rows, sum, 1, pair.data(), 2);
     copy_rows(on, rows, own, 1, pair.data() + 1, 2);
     return pair;
@@ -167,6 +190,16 @@ class softmax_cross_entropy {
                         A* target, std::int64_t to) {
     copy_strided(on, 1, &rows, source, &from, target, &to);
   }
+
+  constexpr bool is_smoothed() const { return options_.label_smoothing > 0; }
+  /// Returns the distribution over all classes that stands for the target of a row.
+  template <class A, class Call>
+  device::target_distribution<A> distribution(Call const& c) const {
+    return device::smoothed_target<A>(options_.label_smoothing, c.spec().x[Call::x_rank - 1]);
+  }
+  static constexpr char const* left_out = "ignored_left_out";
+
+  cross_entropy_options options_;
 };
 
 }  // namespace ashlar::nn

@@ -10,6 +10,10 @@
 //   template <int XRank> static constexpr int target_rank    the number of dims of its targets
 //   shape target_extents(shape x) const                      for an input of extents x
 //   void check_targets(span, shape x) const                  optional: throws for invalid targets
+//   static bool leaves_out_targets(spec)                     optional: whether the mean of the loss
+//                                                            with this spec is not over all targets
+//   static bool is_left_out(target)                          which targets it then leaves out. They
+//                                                            have loss and gradient 0.
 //   auto forward(call) const                                 adds this rank's share of the summed
 //                                                            loss to *call.total() and returns
 //                                                            nn::made(no_output{}, ...)
@@ -21,9 +25,13 @@
 // targets have this dim. Along all other mesh axes the targets are replicated. A net that does not
 // end in a loss gets softmax_cross_entropy (describe.hpp).
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <ashlar/layout/shape.hpp>
+#include <ashlar/step/layer_spec.hpp>
 
 namespace ashlar::nn {
 
@@ -52,6 +60,23 @@ template <loss_layer Layer>
 struct loss_of<Layer> {
   using type = Layer;
 };
+
+/// Returns whether the mean of a loss leaves out targets. Then the number of targets in the mean
+/// depends on their values.
+template <class Loss>
+constexpr bool leaves_out_targets(step::layer_spec const& loss) {
+  if constexpr (requires { Loss::leaves_out_targets(loss); }) return Loss::leaves_out_targets(loss);
+  else return false;
+}
+/// Returns how many of `targets` are in the mean of a loss.
+template <class Loss, class Target>
+constexpr std::int64_t targets_in_mean(step::layer_spec const& loss,
+                                       std::span<Target const> targets) {
+  if constexpr (requires(Target t) { Loss::is_left_out(t); })
+    if (leaves_out_targets<Loss>(loss))
+      return std::ranges::count_if(targets, [](Target t) { return !Loss::is_left_out(t); });
+  return static_cast<std::int64_t>(targets.size());
+}
 
 template <class Net>
 inline constexpr bool ends_in_loss = !std::is_void_v<typename loss_of<Net>::type>;

@@ -25,14 +25,16 @@
 
 namespace ashlar::nn::detail {
 
-/// Returns the mean loss over all `targets` of a batch. `rows` is the number of targets in a part.
+/// Returns the mean loss over `in_mean` of the `targets` of a batch: all, unless the loss leaves
+/// some out. `rows` is the number of targets in a part.
 /// run(inputs, targets, total) adds this rank's share of the summed loss of a part to *total, which
-/// is in the memory of the mesh. Throws ashlar::error if there is no sample, or if the number of
-/// targets is not that of the samples. Communicates: what `run` does, and one all-reduce of 16
-/// bytes.
+/// is in the memory of the mesh. Throws ashlar::error if there is no sample, no target in the mean,
+/// or not as many targets as the samples have. Communicates: what `run` does, and one all-reduce of
+/// 16 bytes.
 template <class Processor, class Input, class Target, class Run>
 double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
-                 std::span<Target const> targets, std::int64_t rows, Run run) {
+                 std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,
+                 Run run) {
   auto const n = parts.planned(), samples = parts.samples();
   auto const of_sample = static_cast<std::size_t>(rows) / n;
   if (samples == 0)
@@ -42,6 +44,10 @@ double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                              std::to_string(samples) + " samples. The loss has " +
                              std::to_string(of_sample) + " for each sample, so pass " +
                              std::to_string(samples * of_sample) + ".");
+  if (in_mean == 0)
+    throw error("model",
+                "evaluate got targets that are all left out of the mean of the loss, which "
+                "has no value then. Pass at least one that is not negative.");
   kept<double> const totals(mesh, 2);  // the loss of all parts, and of copies of the last sample
   fill(mesh.processor(), 0.0, 2, totals.data());
   std::vector<Target> of_part(n * of_sample);
@@ -58,7 +64,7 @@ double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
   mesh.all_reduce(static_cast<double const*>(totals.data()), std::span<double>(sums));
   double const copies = static_cast<double>(missing) / static_cast<double>(n);
   double const sum = missing > 0 ? sums[0] - copies * sums[1] : sums[0];
-  return sum / static_cast<double>(targets.size());
+  return sum / static_cast<double>(in_mean);
 }
 
 }  // namespace ashlar::nn::detail

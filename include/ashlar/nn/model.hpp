@@ -18,6 +18,7 @@
 // program of its part of the mesh, which has the elements of that part's stages. Parameters of
 // other stages have empty shards.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,7 +61,7 @@ class model {
         typename state::input_check first)
       : state_(std::make_unique<state>(m, stage, std::move(pipeline), std::move(problem),
                                        std::move(plan), seed, std::move(nodes), std::move(first))) {
-    state_->targets = Loss::target_extents(state_->problem.spec(state_->problem.size() - 1).x);
+    state_->targets = Loss::target_extents(loss_spec().x);
   }
 
   /// Returns the mesh of all ranks that train.
@@ -81,8 +82,14 @@ class model {
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
   /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
-  /// targets of all its micro-batches.
+  /// targets of all its micro-batches, without those that the loss leaves out.
   std::int64_t rows() const { return state_->targets.elements(); }
+  /// Returns whether the mean of the loss leaves out targets, such as those of ignored rows.
+  bool leaves_out_targets() const { return nn::leaves_out_targets<Loss>(loss_spec()); }
+  /// Returns how many of `targets` are in the mean of the loss. Communicates nothing.
+  std::int64_t targets_in_mean(std::span<target_type const> targets) const {
+    return nn::targets_in_mean<Loss>(loss_spec(), targets);
+  }
 
   /// Returns the program of a whole step in serial order: no communication overlaps computation.
   step::program program() const { return state_->program_of(state_->problem, state_->pipeline); }
@@ -153,7 +160,7 @@ class model {
     auto const part = [](auto const& all, int b, std::size_t n) {
       return all.subspan(static_cast<std::size_t>(b) * n, n);
     };
-    return from(
+    auto made = from(
         [=, this](int b) {
           return any_tensor(
               made_of<decltype(data_place::inputs)>(of_input(part(inputs, b, x)), input_extents()));
@@ -167,6 +174,8 @@ class model {
                                                                    context_extents()));
         },
         first, total, training);
+    if (leaves_out_targets()) made.scale = 1.0 / std::max(1.0, double(targets_in_mean(targets)));
+    return made;
   }
   /// Makes the input of an executor from data that are already in the memory of the mesh, one
   /// data_place for each micro-batch. `first` and `total` mean the same as in the overload for data
@@ -183,10 +192,16 @@ class model {
   /// parameters' gradient sums, and this rank's share of the loss to *total. `number` is the number
   /// of the pass (nn/pass.hpp). Communicates: redistributions of activations, of their gradients
   /// and of parameters. Throws ashlar::error on every rank, before any communication, if an id or a
-  /// target is out of range.
+  /// target is out of range, or if the loss leaves out targets and a step has several
+  /// micro-batches.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);
+    if (leaves_out_targets() && micro_batches() > 1)
+      throw error("model", "accumulate gets one of " + std::to_string(micro_batches()) +
+                               " micro-batches, but the mean of the loss is over those targets of "
+                               "all of them that are not left out. Call trainer::step, or place "
+                               "the net with one micro-batch.");
     auto& one = state_->one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
@@ -211,7 +226,7 @@ class model {
     return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                             [this](std::span<Input const> part) { return predict_one(part); });
   }
-  /// Returns the mean loss over all targets of a batch of any number of samples, without dropout:
+  /// Returns the mean loss over the targets of a batch of any number of samples, without dropout:
   /// the same number on every rank. Every rank passes the same batch. `inputs` has the form that
   /// predict() expects, and `targets` has the targets of all samples, one after the other. The
   /// gradients stay as they are. The net runs on one micro-batch after another (mean_loss.hpp).
@@ -224,7 +239,7 @@ class model {
     return detail::mean_loss(
         mesh(),
         detail::sample_parts<Input>(inputs, state_->problem, input_extents(), context_extents()),
-        targets, rows(), [this](auto part, auto of_part, double* total) {
+        targets, rows(), targets_in_mean(targets), [this](auto part, auto of_part, double* total) {
           state_->one_micro_batch().forward(state_->problem.size(),
                                             input_of(part, of_part, 0, total, false));
         });
@@ -322,7 +337,10 @@ class model {
   /// Throws ashlar::error if a target is out of range.
   void check_range(std::span<target_type const> targets) const {
     if constexpr (requires { Loss::check_targets(targets, shape{}); })
-      Loss::check_targets(targets, state_->problem.spec(state_->problem.size() - 1).x);
+      Loss::check_targets(targets, loss_spec().x);
+  }
+  step::layer_spec const& loss_spec() const {
+    return state_->problem.spec(state_->problem.size() - 1);
   }
   void check(std::span<Input const> inputs) const {
     state_->check_input(inputs);

@@ -50,6 +50,7 @@ struct einsum_letters {
   dim_letters a, b, c;
   int operands = 1;
   einsum_fault fault = einsum_fault::none;
+  char letter = ' ';  ///< if a letter is at fault: this letter
 };
 
 constexpr einsum_letters read_einsum(einsum_text const& text) {
@@ -73,6 +74,7 @@ constexpr einsum_letters read_einsum(einsum_text const& text) {
     for (std::size_t i = 0; i < part.size(); ++i)
       if (part.find(part[i], i + 1) != std::string_view::npos) {
         read.fault = einsum_fault::letter_twice;
+        read.letter = part[i];
         return read;
       }
   read.a = dim_letters(parts[0]);
@@ -80,8 +82,20 @@ constexpr einsum_letters read_einsum(einsum_text const& text) {
   read.c = dim_letters(parts[2]);
   read.fault = einsum_fault::none;
   for (char const letter : parts[2])
-    if (!read.a.has(letter) && !read.b.has(letter)) read.fault = einsum_fault::unknown_letter;
+    if (!read.a.has(letter) && !read.b.has(letter) && read.fault == einsum_fault::none) {
+      read.fault = einsum_fault::unknown_letter;
+      read.letter = letter;
+    }
   return read;
+}
+
+/// Returns the letter that a mesh axis splits on an operand, the first one if it splits a letter of
+/// each, or ' ' if it splits none. `a` and `b` are the placements of the operands along this axis.
+constexpr char split_letter(einsum_letters const& of, axis_placement const& a,
+                            axis_placement const& b) {
+  if (a.is_split() && a.dim < of.a.length) return of.a.text[a.dim];
+  if (b.is_split() && b.dim < of.b.length) return of.b.text[b.dim];
+  return ' ';
 }
 
 /// Returns the signature table of an einsum of one operand. It permutes the dims, and sums over the

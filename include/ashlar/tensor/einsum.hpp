@@ -23,6 +23,7 @@
 // operand. An operand whose letters have another order is copied first.
 
 #include <array>
+#include <string>
 
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/support/buffer.hpp>
@@ -31,10 +32,36 @@
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
+
+/// Stand for the letter of an einsum that is at fault: in its text, or on the mesh axis `Axis`,
+/// counted from 0, on which the placements of typed operands match no row of the table. Fallback
+/// overloads assert `fits`, which is false, so that GCC and Clang print letter_on_mesh_axis<'k',
+/// 1>::fits with the message.
+template <char Letter>
+struct letter_of_text {
+  static constexpr bool fits = false;
+};
+template <char Letter, int Axis>
+struct letter_on_mesh_axis {
+  static constexpr bool fits = false;
+};
+
 namespace detail {
 
 template <einsum_text Text>
 inline constexpr einsum_letters einsum_of = read_einsum(Text);
+
+/// What a fallback overload asserts about a letter: that it fits, which is false if `IsAtFault`.
+template <bool IsAtFault, char Letter>
+struct letter_if {
+  using type = letter_of_text<Letter>;
+};
+template <char Letter>
+struct letter_if<false, Letter> {
+  struct type {
+    static constexpr bool fits = true;
+  };
+};
 
 template <einsum_text Text>
 struct einsum_rule {
@@ -45,7 +72,24 @@ struct einsum_rule {
     return of.operands == 1 ? einsum_signatures(of.a.view(), of.c.view())
                             : contraction_signatures(of.a.view(), of.b.view(), of.c.view());
   }
+  static std::string note(axis_placement const& a, axis_placement const& b = {}) {
+    char const letter = split_letter(einsum_of<Text>, a, b);
+    return letter == ' ' ? std::string() : std::string("; letter ") + letter;
+  }
 };
+
+/// Returns the letter that the failing mesh axis splits on a typed operand, or ' '.
+template <einsum_text Text, class X, class Y>
+constexpr char failing_letter() {
+  if constexpr (!all_static<X, Y>) {
+    return ' ';
+  } else {
+    int const axis = failing_axis<einsum_rule<Text>, X, Y>();
+    auto const &a = static_value<X>, &b = static_value<Y>;
+    return axis < a.axes() && axis < b.axes() ? split_letter(einsum_of<Text>, a[axis], b[axis])
+                                              : ' ';
+  }
+}
 
 /// A tensor that fits a text of one operand: it has as many dims as the operand has letters.
 template <einsum_text Text, class X>
@@ -182,8 +226,11 @@ template <einsum_text Text, bool Fits, class... Operands>
 constexpr void say_einsum_fault() {
   constexpr auto fault = einsum_of<Text>.fault;
   static_assert(fault != einsum_fault::form, ASHLAR_SAYS_EINSUM_FORM);
-  static_assert(fault != einsum_fault::letter_twice, ASHLAR_SAYS_EINSUM_TWICE);
-  static_assert(fault != einsum_fault::unknown_letter, ASHLAR_SAYS_EINSUM_UNKNOWN);
+  constexpr char letter = einsum_of<Text>.letter;
+  static_assert(letter_if<fault == einsum_fault::letter_twice, letter>::type::fits,
+                ASHLAR_SAYS_EINSUM_TWICE);
+  static_assert(letter_if<fault == einsum_fault::unknown_letter, letter>::type::fits,
+                ASHLAR_SAYS_EINSUM_UNKNOWN);
   static_assert(fault != einsum_fault::none || Fits, ASHLAR_SAYS_EINSUM_OPERANDS);
   static_assert(
       matched_if<(fault == einsum_fault::none && Fits), einsum_rule<Text>, Operands...>::fits,
@@ -193,7 +240,17 @@ constexpr void say_einsum_fault() {
 
 template <einsum_text Text, distributed X, distributed Y>
 ill_formed einsum(X const&, Y const&) {
-  detail::say_einsum_fault<Text, detail::einsum_operands<Text, X, Y>, X, Y>();
+  constexpr bool fits = detail::einsum_operands<Text, X, Y>;
+  constexpr char letter = [] {
+    if constexpr (fits) return detail::failing_letter<Text, X, Y>();
+    else return ' ';
+  }();
+  if constexpr (letter == ' ') {
+    detail::say_einsum_fault<Text, fits, X, Y>();
+  } else {
+    constexpr int axis = detail::failing_axis<detail::einsum_rule<Text>, X, Y>();
+    static_assert(letter_on_mesh_axis<letter, axis>::fits, ASHLAR_SAYS_EINSUM);
+  }
   return {};
 }
 template <einsum_text Text, distributed X>

@@ -18,11 +18,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/signature/formula/passes.hpp>
 #include <ashlar/tensor/formula_kernels.hpp>
+#include <ashlar/tensor/formula_selection.hpp>
 
 namespace ashlar::formulas {
 
@@ -45,11 +47,7 @@ class evaluation {
     for (int i = 0; i < g_.size(); ++i) infer(i);
   }
   /// Returns the number of elements of this rank's shard of a node.
-  std::int64_t elements(int i) const {
-    std::int64_t n = 1;
-    for (int d = 0; d < g_[i].extents.rank(); ++d) n *= size(i, d);
-    return n;
-  }
+  std::int64_t elements(int i) const { return detail::product_of(extents_of(i)); }
 
   /// Makes `values` the values of node i, a leaf or a node that an earlier pass kept.
   void read(int i, T const* values) { at(i).data = values; }
@@ -105,6 +103,9 @@ class evaluation {
   value& at(int i) { return values_[static_cast<std::size_t>(i)]; }
   value const& at(int i) const { return values_[static_cast<std::size_t>(i)]; }
   std::int64_t size(int i, int d) const { return at(i).extents[static_cast<std::size_t>(d)]; }
+  std::span<std::int64_t const> extents_of(int i) const {
+    return std::span(at(i).extents).first(static_cast<std::size_t>(g_[i].extents.rank()));
+  }
 
   void infer(int i) {
     node const& n = g_[i];
@@ -170,11 +171,7 @@ class evaluation {
     switch (n.what) {
       case operation::contract: multiply(i, 0, z); break;
       case operation::sum:
-        detail::reduce(mesh_, n, letter_extents_of(n), reduction::sum, u, z);
-        break;
-      case operation::largest:
-        detail::reduce(mesh_, n, letter_extents_of(n), reduction::max, u, z);
-        break;
+      case operation::largest: detail::reduce(mesh_, n, letter_extents_of(n), u, z); break;
       case operation::softmax:
         if (std::int64_t const columns = size(i, n.extents.rank() - 1); count > 0)
           ashlar::detail::softmax_rows(mesh_, u, count / columns, columns, z);
@@ -187,11 +184,14 @@ class evaluation {
         break;
       case operation::repeat: spread(n.in_a, n.a, i, z); break;
       default: {
-        if (count == 0) break;
+        T const* const v = n.b < 0 ? nullptr : at(n.b).data;
+        auto const extents = [&](int k) { return extents_of(k); };
+        if (n.is_selection()) detail::select(mesh_, g_, i, extents, u, v, z);
+        if (n.is_selection() || count == 0) break;
         ashlar::detail::repeated_loop loop{n.extents.rank(), {}, strides_in(n.in_a, n.a, i), {}};
         if (n.b >= 0) loop.y = strides_in(n.in_b, n.b, i);
         for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
-        detail::compute_elements(mesh_, n, loop, u, n.b < 0 ? nullptr : at(n.b).data, z);
+        detail::compute_elements(mesh_, n, loop, u, v, z);
       }
     }
     used(n.a);

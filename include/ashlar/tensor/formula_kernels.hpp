@@ -21,6 +21,15 @@ namespace ashlar::formulas::detail {
 
 using stride_list = std::array<std::int64_t, max_rank + 1>;
 
+/// Returns u where v is not 0, or where v is 0 if `Nonzero` is false, and 0 elsewhere.
+template <bool Nonzero>
+struct kept_where {
+  template <class A>
+  A operator()(A u, A v) const {
+    return (v != A(0)) == Nonzero ? u : A(0);
+  }
+};
+
 /// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
 template <class Use>
 void with_function(function f, Use const& use) {
@@ -86,6 +95,8 @@ void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loo
     case operation::multiply: return pairs(device::product_of{});
     case operation::divide: return pairs(device::quotient_of{});
     case operation::equal: return pairs(device::equal_of{});
+    case operation::keep: return pairs(kept_where<true>{});
+    case operation::drop: return pairs(kept_where<false>{});
     default: return;  // all other operators are not element-wise
   }
 }
@@ -123,8 +134,9 @@ void compute_rows(Mesh const& m, node const& n, std::int64_t rows, T const* u, T
 /// Computes z, the sum or the maximum of u over the dims that z lacks or has with extent 1.
 /// Neighbouring reduced dims are reduced together.
 template <class Mesh, class T>
-void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, reduction op,
-            T const* u, T* z) {
+void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, T const* u,
+            T* z) {
+  auto const op = n.what == operation::sum ? reduction::sum : reduction::max;
   int const rank = n.in_a.length;
   auto const size = [&](int d) { return local[n.in_a.text[d]]; };
   auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };

@@ -18,16 +18,25 @@
 //                      operator of the function or of its gradient is not local
 //   dynamic operands   dynamic results; ashlar::error if an operator is not local
 //
+// Operands may be integers, such as masks of where and the numbers of rows of take_rows. They are
+// read as numbers of the type of the other operands. The gradients of masks and of numbers of rows
+// are zeros.
+//
 // Dims of typed tensors are taken to be of equal extents or of extents that are not 1, as in all
 // typed operators. If the program finds an extent of 1 that changes a placement, it throws.
 
+#include <array>
+#include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <ashlar/signature/formula/placements.hpp>
 #include <ashlar/signature/formula/symbol.hpp>
+#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/evaluate.hpp>
+#include <ashlar/tensor/gradient_sentences.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -87,8 +96,8 @@ template <class F, class... X>
 struct typed_gradient {
   static constexpr auto formula = formula_of_unknown_extents<F, X::rank...>();
   static constexpr auto at = placements_of_operands(formula, static_value<X>...);
-  static constexpr auto failing = at.failing_node < 0 ? formulas::operation::input
-                                                      : formula.g[at.failing_node].what;
+  static constexpr auto failing = at.failing_node < 0 ? formulas::node{}
+                                                      : formula.g[at.failing_node];
   /// The placement of node `Node`, as a type.
   template <int Node>
   using tag = tag_of<at.of[Node]>;
@@ -97,6 +106,48 @@ struct typed_gradient {
 template <class F, class... X>
 inline constexpr bool has_typed_gradient = all_static<X...> && std::is_empty_v<F> &&
                                            std::is_default_constructible_v<F>;
+
+/// The first element type of tensors that is no integer, or the first one if all are integers.
+template <class First, class... Rest>
+struct first_not_integral {
+  using type = First;
+};
+template <class First, class Second, class... Rest>
+  requires std::is_integral_v<First>
+struct first_not_integral<First, Second, Rest...> {
+  using type = typename first_not_integral<Second, Rest...>::type;
+};
+
+/// The values of an operand as numbers of type T. Throws ashlar::error if an integer is no number
+/// of this type. The operand must outlive this object.
+template <class T>
+class operand_values {
+ public:
+  template <class X>
+  explicit operand_values(X const& x) {
+    if constexpr (std::is_same_v<typename X::value_type, T>) {
+      data_ = x.data();
+    } else {
+      std::int64_t const n = x.local_elements();
+      converted_ = std::make_unique<buffer<T>>(x.mesh().memory(), n);
+      for (std::int64_t i = 0; i < n; ++i) {
+        auto const value = x.data()[i];
+        auto const made = static_cast<T>(value);
+        if (static_cast<long double>(made) != static_cast<long double>(value))
+          throw error("gradient", "the integer " + std::to_string(value) + " of " + describe(x) +
+                                      " is no number of the type of the other operands. Use "
+                                      "tensors of double.");
+        converted_->data()[i] = made;
+      }
+      data_ = converted_->data();
+    }
+  }
+  T const* data() const { return data_; }
+
+ private:
+  T const* data_ = nullptr;
+  std::unique_ptr<buffer<T>> converted_;
+};
 
 /// Throws an ashlar::error that names the operator that is not local.
 [[noreturn]] inline void refuse_gradient(formulas::differentiated_formula const& f,
@@ -127,9 +178,10 @@ class gradient_of_function {
   template <distributed... X>
   auto operator()(X const&... x) const {
     using first = std::tuple_element_t<0, std::tuple<X...>>;
-    using T = typename first::value_type;
+    using T = typename detail::first_not_integral<typename X::value_type...>::type;
     using processor = typename first::processor_type;
-    static_assert((std::is_same_v<typename X::value_type, T> && ...) &&
+    static_assert(((std::is_same_v<typename X::value_type, T> ||
+                    std::is_integral_v<typename X::value_type>)&&...) &&
                       (std::is_same_v<typename X::processor_type, processor> && ...),
                   "gradient: the operands must have one element type and one kind of processor.");
     static_assert(std::is_floating_point_v<T>,
@@ -147,8 +199,10 @@ class gradient_of_function {
     int node = 0;
     (pass.set_extents(node++, local_sizes(x)), ...);
     pass.infer_extents();
-    node = 0;
-    (pass.read(node++, x.data()), ...);
+    std::array<detail::operand_values<T>, sizeof...(X)> const values{
+        detail::operand_values<T>(x)...};
+    for (node = 0; node < static_cast<int>(sizeof...(X)); ++node)
+      pass.read(node, values[static_cast<std::size_t>(node)].data());
     constexpr int y_rank = decltype(std::declval<F const&>()(formulas::symbol<X::rank>()...))::rank;
     tensor<T, y_rank, dynamic, processor> y(m, f.g[f.y].extents, at.of[f.y]);
     auto ones = tensor<T, y_rank, dynamic, processor>(m, y.extents(), at.of[f.dy]);
@@ -190,21 +244,7 @@ class gradient_of_function {
       return result;
     } else {
       using known = detail::typed_gradient<F, X...>;
-      using formulas::operation;
-      static_assert(known::failing != operation::apply && known::failing != operation::power &&
-                        known::failing != operation::shift &&
-                        known::failing != operation::divide_into,
-                    "gradient: the function applies a non-linear function to a partial tensor. "
-                    "Reduce the operand first, as in x | to<B, ...>.");
-      static_assert(known::failing != operation::contract,
-                    "gradient: a matmul of the function or of its gradient needs communication. "
-                    "Split the operands so that it is local: see matmul in docs/03_products.md.");
-      static_assert(known::failing == operation::input || known::failing == operation::apply ||
-                        known::failing == operation::power || known::failing == operation::shift ||
-                        known::failing == operation::divide_into ||
-                        known::failing == operation::contract,
-                    "gradient: an operator of the function or of its gradient needs communication. "
-                    "Its operands must lie alike, or one partial and one whole in a product.");
+      detail::say_gradient_fault<known>();
       constexpr int node = Which < 0    ? known::formula.y
                            : Which == 0 ? known::formula.dx
                                         : known::formula.gradients[Which > 0 ? Which - 1 : 0];

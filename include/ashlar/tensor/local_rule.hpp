@@ -20,7 +20,8 @@
 //   static constexpr char const* sentence;     the message if no row matches
 //
 // If the message depends on the operands, the rule has sentence_for(placement const&...) instead of
-// `sentence`.
+// `sentence`. A rule may have note(axis_placement const&...), which returns a text that the message
+// at run time gets after its operands, from their placements along the failing axis.
 
 #include <initializer_list>
 
@@ -161,6 +162,8 @@ placement result_value(signature_table const& table, Operands const&... operands
     // error() adds this prefix, so it is removed here if the message has it already.
     std::string const prefix = std::string(Rule::name) + ": ";
     if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
+    if constexpr (requires { Rule::note(operands.placement()[axis]...); })
+      text += Rule::note(operands.placement()[axis]...);
     throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
                                 std::string(first.mesh().topology().axis[axis].name.view()) + ".");
   }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/comm/operation_label.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/nn/batch_part.hpp>
 #include <ashlar/support/content_hash.hpp>
@@ -147,6 +148,21 @@ class whole_room {
 
   batch_data<input, target> data_;
 };
+
+/// Returns how many targets of all ranks together are in the mean of the loss, each counted once.
+/// `fault` says what is wrong with this rank's part; it is empty if nothing is wrong. Communicates:
+/// one all-reduce of 8 bytes if the loss leaves out targets, otherwise nothing.
+template <class Model, class Input, class Target>
+std::int64_t targets_in_mean(Model const& model, nn::batch_part const& part,
+                             local_batch<Input, Target> const& local, std::string const& fault) {
+  if (!model.leaves_out_targets()) return model.rows() * model.micro_batches();
+  std::int64_t count = 1;  // with a fault, the step only informs the other ranks of it
+  if (fault.empty())
+    count = part.counts_targets ? model.targets_in_mean(std::span(local.targets)) : 0;
+  operation_label const named(model.mesh(), "targets in the mean");
+  model.mesh().all_reduce(std::span(&count, 1));
+  return count;
+}
 
 /// Throws on every rank if ranks with the same box passed different values. Communicates: one
 /// all-reduce of 32 bytes per rank.

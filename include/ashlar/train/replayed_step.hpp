@@ -51,6 +51,27 @@ class replayed_step {
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
+  /// Throws ashlar::error if the steps of `model` cannot be replayed.
+  static void check(Model& model) {
+    if (!exists)
+      throw error("trainer",
+                  "CUDA graphs need a device, but the model is in the host's memory. Leave "
+                  "trainer_options.graph off, or place it on a mesh of nccl::environment.");
+    if (model.leaves_out_targets())
+      throw error("trainer",
+                  "a CUDA graph divides every loss by the same number, but the mean of this net's "
+                  "loss is over those targets that are not left out, whose number differs from "
+                  "step to step. Leave trainer_options.graph off, or count ignored rows.");
+    model.for_each_parameter([](auto const& p) {
+      if (p.is_updated_apart())
+        throw error("trainer",
+                    "a CUDA graph reads parameters at fixed addresses, but " + p.path() +
+                        " is updated apart from its storage and gets a new one in every step. "
+                        "Leave trainer_options.graph off, or let the plan update parameters "
+                        "where it stores them.");
+    });
+  }
+
   /// Copies the data of all micro-batches of a step to fixed device addresses, from which the graph
   /// reads the data. Throws as Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {

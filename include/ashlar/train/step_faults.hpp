@@ -7,6 +7,7 @@
 //
 //   refuse_different_batches   ranks passed different data; throws on every rank
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
+//   refuse_no_targets          the mean of the loss leaves out every target
 //   refuse_router              logits of a router are not finite; throws on every rank
 //   compare_replicas           throws on every rank if ranks have different values of one parameter
 
@@ -38,6 +39,15 @@ template <class Model>
   throw error("trainer", "at step " + std::to_string(step) + " rank " + std::to_string(other) +
                              " has another batch than rank 0. Pass the whole batch, with the same "
                              "inputs and targets, on every rank, or on every rank its part.");
+}
+
+/// Throws an error about a step whose targets are all left out of the mean of the loss.
+[[noreturn]] inline void refuse_no_targets(std::int64_t step) {
+  throw error("trainer",
+              "at step " + std::to_string(step) +
+                  " all targets are left out of the mean of the loss, which has no value "
+                  "then. Pass a batch with a target that is not negative, or pass over "
+                  "this batch.");
 }
 
 /// Returns this rank's values of a tensor of elements of type T, in host memory.

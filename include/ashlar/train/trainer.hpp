@@ -73,19 +73,7 @@ class trainer {
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.record_times) walker_.record_times();
-    if (options_.graph && !replayed_step<Model>::exists)
-      throw error("trainer",
-                  "CUDA graphs need a device, but the model is in the host's memory. Leave "
-                  "trainer_options.graph off, or place it on a mesh of nccl::environment.");
-    if (options_.graph)
-      model.for_each_parameter([](auto const& p) {
-        if (p.is_updated_apart())
-          throw error("trainer",
-                      "a CUDA graph reads parameters at fixed addresses, but " + p.path() +
-                          " is updated apart from its storage and gets a new one in every step. "
-                          "Leave trainer_options.graph off, or let the plan update parameters "
-                          "where it stores them.");
-      });
+    if (options_.graph) replayed_step<Model>::check(model);
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
@@ -107,7 +95,7 @@ class trainer {
                                  (inputs > of_x ? " The last " + std::to_string(inputs - of_x) +
                                                       " inputs of each micro-batch are its context."
                                                 : ""));
-    return run(data, {}, [&] {
+    return run(data, model_->targets_in_mean(data.targets), {}, [&] {
       return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
     });
   }
@@ -144,7 +132,7 @@ class trainer {
     // Without the checked mode, a rank with a fault takes part in the step with zeros, so that no
     // rank waits for it forever. The hash of such a rank differs from the hash 1 of the other
     // ranks. All ranks learn this from a sum that the step computes anyway.
-    return run(room_.data(), fault,
+    return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
                [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
   }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
@@ -186,12 +174,14 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Performs one step on data whose sizes were checked. hash_of() returns the same number on all
+  /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
+  /// targets of all micro-batches on all ranks. hash_of() returns the same number on all
   /// ranks if their data belong to the same batch. `fault` says what is wrong with this rank's
   /// data; it is empty if nothing is wrong.
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
-                  std::string const& fault, Hash const& hash_of) {
+                  std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
+    if (in_mean == 0) detail::refuse_no_targets(step_);
     stopwatch const time;
     auto const& mesh = model_->mesh();
     double const communicated = communication_seconds(),
@@ -211,7 +201,9 @@ class trainer {
       for (std::size_t i = 0; i < micro_batches; ++i)
         model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
                       std::span(data.targets).subspan(i * rows, rows));
-      make_gradients(model_->input_of(data.inputs, data.targets, first, totals_.data()));
+      auto input = model_->input_of(data.inputs, data.targets, first, totals_.data());
+      input.scale = 1.0 / static_cast<double>(in_mean);
+      make_gradients(input);
     }
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
     auto const totals = sum_totals(hash, fault, time.seconds() - walker_.seconds_waited());
@@ -224,7 +216,7 @@ class trainer {
 
     step_report report;
     report.step = step_;
-    report.loss = totals[0] / static_cast<double>(rows * micro_batches);
+    report.loss = totals[0] / static_cast<double>(in_mean);
     report.gradient_norm = std::sqrt(squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);

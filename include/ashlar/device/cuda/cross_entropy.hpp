@@ -16,6 +16,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <ashlar/device/formula/cross_entropy.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::cuda {
@@ -36,6 +37,16 @@ void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
+/// Computes expected_logit[r], the sum of q[c] x[r, c] over the columns c of this rank, or 0 if the
+/// target of row r is negative. `q` is the distribution that stands for the target (label
+/// smoothing). The first column of `logits` is column first_column of the complete row.
+template <class T>
+void cross_entropy_expected_logit(
+    cudaStream_t stream, T const* logits, std::int32_t const* targets, std::int64_t rows,
+    std::int64_t cols, std::int64_t first_column,
+    std::type_identity_t<device::target_distribution<accumulation_t<T>>> q,
+    accumulation_t<T>* expected_logit);
+
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
 /// `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class A>
@@ -43,11 +54,13 @@ void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A c
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
 /// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
-/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`.
+/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`. `q`
+/// stands for the targets.
 template <class T>
-void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
-                            accumulation_t<T> const* maximum, accumulation_t<T> const* sum,
-                            std::int64_t rows, std::int64_t cols, std::int64_t first_column,
-                            std::type_identity_t<accumulation_t<T>> scale, T* gradient);
+void cross_entropy_gradient(
+    cudaStream_t stream, T const* logits, std::int32_t const* targets,
+    accumulation_t<T> const* maximum, accumulation_t<T> const* sum, std::int64_t rows,
+    std::int64_t cols, std::int64_t first_column, std::type_identity_t<accumulation_t<T>> scale,
+    T* gradient, std::type_identity_t<device::target_distribution<accumulation_t<T>>> q = {});
 
 }  // namespace ashlar::cuda

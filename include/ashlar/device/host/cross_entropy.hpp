@@ -15,8 +15,12 @@
 //   row_max (softmax.hpp)        maximum = max_c x[c]                      max
 //   cross_entropy_exp_sum        sum = sum_c e^(x[c] - maximum)            sum
 //   cross_entropy_target_logit   x[target], 0 if the column is not local   sum
+//     or, with label smoothing, cross_entropy_expected_logit
 //   cross_entropy_loss           maximum + log(sum) - x[target]
 //   cross_entropy_gradient       scale e^(x[c] - maximum) / sum, minus `scale` if c = target
+//
+// With label smoothing, a row has a distribution q over the columns instead of one target
+// (formula/cross_entropy.hpp).
 //
 // If the caller averages the losses of n rows, it passes scale = 1 / n.
 
@@ -56,6 +60,23 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
   }
 }
 
+/// Sets expected_logit[r] to the sum of q[c] x[c] over the columns c of this rank in row r, where
+/// `q` is the distribution that stands for the target of the row. Sets expected_logit[r] to 0 if
+/// the row is ignored.
+template <class T>
+void cross_entropy_expected_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
+                                  std::int64_t cols, std::int64_t first_column,
+                                  std::type_identity_t<target_distribution<T>> q,
+                                  T* expected_logit) {
+  cross_entropy_target_logit(logits, targets, rows, cols, first_column, expected_logit);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const row = logits + r * cols;
+    if (targets[r] >= 0)
+      expected_logit[r] = q.own * expected_logit[r] +
+                          q.each * reduce_sum<T>(cols, [row](std::int64_t c) { return row[c]; });
+  }
+}
+
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target of row r is
 /// negative. `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class T>
@@ -67,22 +88,25 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
 }
 
 /// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
-/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`.
+/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`. `q`
+/// stands for the targets.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,
-                            std::int64_t first_column, std::type_identity_t<T> scale, T* gradient) {
+                            std::int64_t first_column, std::type_identity_t<T> scale, T* gradient,
+                            std::type_identity_t<target_distribution<T>> q = {}) {
+  T const own = scale * q.own, each = scale * q.each;
   for (std::int64_t r = 0; r < rows; ++r) {
     T* const out = gradient + r * cols;
     if (targets[r] < 0) {
       fill(T(0), cols, out);
       continue;
     }
-    map(logits + r * cols, cols, out, [shift = maximum[r], factor = scale / sum[r]](T x) {
-      return cross_entropy_share(x, shift, factor);
+    map(logits + r * cols, cols, out, [each, shift = maximum[r], factor = scale / sum[r]](T x) {
+      return cross_entropy_share(x, shift, factor) - each;
     });
     std::int64_t const c = targets[r] - first_column;
-    if (c >= 0 && c < cols) out[c] -= scale;
+    if (c >= 0 && c < cols) out[c] -= own;
   }
 }
 

@@ -169,6 +169,14 @@ void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const
                                 T* out) {
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
+/// Computes out[r], the sum of q[c] x[r, c] over the columns c of this rank, or 0 if the target of
+/// row r is negative. `q` is the distribution that stands for the target (label smoothing).
+template <class T>
+void cross_entropy_expected_logit(processor const&, T const* x, std::int32_t const* targets,
+                                  std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                                  std::type_identity_t<target_distribution<T>> q, T* out) {
+  cross_entropy_expected_logit(x, targets, rows, cols, first_column, q, out);
+}
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
 /// `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class A>
@@ -177,12 +185,14 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
 /// Computes dx, which is `scale` times the gradient of the losses with respect to this rank's
-/// columns of x. `maximum` and `sum` must be the values of complete rows.
+/// columns of x. `maximum` and `sum` must be the values of complete rows. `q` stands for the
+/// targets.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
-                            std::int64_t first_column, std::type_identity_t<T> scale, T* dx) {
-  cross_entropy_gradient(x, targets, maximum, sum, rows, cols, first_column, scale, dx);
+                            std::int64_t first_column, std::type_identity_t<T> scale, T* dx,
+                            std::type_identity_t<target_distribution<T>> q = {}) {
+  cross_entropy_gradient(x, targets, maximum, sum, rows, cols, first_column, scale, dx, q);
 }
 
 /// Computes the layer norm y of each row of x, and the mean and the reciprocal standard deviation

@@ -19,6 +19,12 @@
 //   z = max u          du = dz / n * m. Here m is 1 where u = z and 0 elsewhere; n = sum of m
 //   z = softmax u      du = z * (dz - sum(dz * z))
 //   z = permute u      du = dz in the order of u; likewise z = reshape u
+//   z = keep u v       du = keep dz v; likewise z = drop u v
+//   z = cumulate u     du = cumulate dz in the other direction
+//   z = join u v       du = the first part of dz      dv = the last part of dz
+//   z = take_rows u v  du = add_rows dz v
+//
+// A mask v of keep or drop and the numbers v of take_rows have the gradient 0.
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
@@ -28,7 +34,7 @@
 // only where an operator needs all extents.
 
 #include <ashlar/signature/einsum.hpp>
-#include <ashlar/signature/formula/graph.hpp>
+#include <ashlar/signature/formula/selection.hpp>
 
 namespace ashlar::formulas {
 
@@ -117,6 +123,17 @@ class differentiation {
       case operation::reshape:
         return give(n.a,
                     add_with_dims(g_, n.what, repeated(dz, z), n.out, n.in_a, g_[n.a].extents));
+      case operation::keep:
+      case operation::drop:
+        if (n.what == operation::drop && n.a == n.b) return;  // 0 for every u
+        return give(n.a, add_pair(g_, n.what, dz, n.b));
+      case operation::cumulate: return give(n.a, add_map(g_, n.what, repeated(dz, z), -n.number));
+      case operation::join: {
+        int const whole = repeated(dz, z);
+        give(n.a, add_part(g_, whole, n.out, n.in_a, 0, g_[n.a].extents));
+        return give(n.b, add_part(g_, whole, n.out, n.in_b, 1, g_[n.b].extents));
+      }
+      case operation::take_rows: return give(n.a, add_rows_sum(g_, repeated(dz, z), n));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }
   }
@@ -162,11 +179,23 @@ class differentiation {
   }
 
   constexpr int finished(int leaf) {
+    if (adjoint_[leaf] < 0 && is_used(leaf))  // as a mask or as numbers of rows
+      return add_pair(g_, operation::drop, leaf, leaf);
     if (adjoint_[leaf] < 0)
       throw error(g_.name, "the formula does not use " + f_.name_of(leaf) + " of extents " +
                                to_string(g_[leaf].extents) +
                                ". Remove it from the function's parameters.");
     return repeated(adjoint_[leaf], leaf);
+  }
+
+  /// Returns whether y is computed from node `leaf`.
+  constexpr bool is_used(int leaf) const {
+    bool used[max_nodes]{};
+    used[f_.y] = true;
+    for (int i = f_.y; i > leaf; --i)
+      for (int const u : {g_[i].a, g_[i].b})
+        if (used[i] && u >= 0) used[u] = true;
+    return used[leaf];
   }
 
   differentiated_formula& f_;

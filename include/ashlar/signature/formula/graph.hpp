@@ -41,6 +41,15 @@ namespace ashlar::formulas {
 ///   permute        u with its dims in another order
 ///   reshape        u with some neighbouring dims divided or merged, in the order of its elements
 ///   repeat         u repeated to the extents of node b; the values of b are not used
+///   keep drop      u where v is not 0, or where v is 0, and 0 elsewhere; v has no gradient
+///   cumulate       the sums of u up to each element of the last dim, or from each element on if
+///                  the number is -1
+///   join           u and v one after the other along a dim, whose letters are A, B and C
+///   part           the first part of u along the dim with the letter C, or the last part if
+///                  `weight` is 1; only gradients use it
+///   take_rows      the rows of u whose numbers are the elements of v, which has no gradient
+///   add_rows       the sums of the rows of u with equal numbers, which are the elements of v; only
+///                  gradients use it
 enum class operation : signed char {
   input,
   output_gradient,
@@ -65,7 +74,14 @@ enum class operation : signed char {
   softmax,
   permute,
   reshape,
-  repeat
+  repeat,
+  keep,
+  drop,
+  cumulate,
+  join,
+  part,
+  take_rows,
+  add_rows
 };
 
 /// The functions of one number that formulas can apply. device/functor.hpp and device/function.hpp
@@ -91,18 +107,37 @@ constexpr char const* to_string(function f) {
   return names[static_cast<int>(f)];
 }
 constexpr char const* to_string(operation what) {
-  constexpr char const* names[] = {"x",        "the gradient of y",
-                                   "a weight", "the target",
-                                   "a * u",    "u / a",
-                                   "u + a",    "a / u",
-                                   "pow",      "the gradient of pow",
-                                   "apply",    "a gradient",
-                                   "u + v",    "u - v",
-                                   "u * v",    "u / v",
-                                   "matmul",   "sum",
-                                   "max",      "the comparison",
-                                   "softmax",  "permute",
-                                   "reshape",  "repeat"};
+  constexpr char const* names[] = {"x",
+                                   "the gradient of y",
+                                   "a weight",
+                                   "the target",
+                                   "a * u",
+                                   "u / a",
+                                   "u + a",
+                                   "a / u",
+                                   "pow",
+                                   "the gradient of pow",
+                                   "apply",
+                                   "a gradient",
+                                   "u + v",
+                                   "u - v",
+                                   "u * v",
+                                   "u / v",
+                                   "matmul",
+                                   "sum",
+                                   "max",
+                                   "the comparison",
+                                   "softmax",
+                                   "permute",
+                                   "reshape",
+                                   "repeat",
+                                   "where",
+                                   "where",
+                                   "cumulative_sum",
+                                   "concat",
+                                   "a part of concat",
+                                   "take_rows",
+                                   "the gradient of take_rows"};
   return names[static_cast<int>(what)];
 }
 
@@ -110,7 +145,7 @@ struct node {
   operation what = operation::input;
   function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
-  int weight = 0;              ///< the number of the weight, if the node is a weight
+  int weight = 0;              ///< the number of the weight, or for `part` that of the part
   double number = 0;           ///< the number a of an operator with a number
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
@@ -118,13 +153,15 @@ struct node {
 
   /// Returns whether the node reads the values of b.
   constexpr bool reads_b() const { return b >= 0 && what != operation::repeat; }
+  /// Returns whether the node sums, joins or chooses along whole dims.
+  constexpr bool is_selection() const { return what >= operation::cumulate; }
   /// Returns whether the node is a tensor that a pass gets.
   constexpr bool is_leaf() const { return a < 0; }
   /// Returns whether each element of the result follows from one element of each operand. Such a
   /// node costs little to compute again.
   constexpr bool is_element_wise() const {
     return !is_leaf() && what != operation::contract && what != operation::sum &&
-           what != operation::largest && what != operation::softmax;
+           what != operation::largest && what != operation::softmax && !is_selection();
   }
   /// Returns whether the result may overwrite an operand with as many elements. This is so if
   /// element i of the result needs only element i of this operand.

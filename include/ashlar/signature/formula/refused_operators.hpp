@@ -6,7 +6,7 @@
 // Operators of tensors that formulas do not have. Each is declared for symbols. A call of it is a
 // single compile error, and the message of the error says what formulas have instead:
 //
-//   where(u, v, w)   u < v   equal(u, v)   max(u, v)   argmax<0>(u)   ..
+//   u < v   equal(u, v)   max(u, v)   argmax<0>(u)   ..
 //                                 the operators of formulas, or a layer of one's own
 //   split_axis<0>(u, {4, 8})   merge_axes<0>(u)   reshape(u, {..})   dot(u, v)   ..
 //                                 the operators of formulas that compute the same
@@ -26,6 +26,7 @@
   "formula: " NAME                                                                                 \
   " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
   "einsum, sum, mean, max and min(u, dims..), softmax, permute, transpose, split_dim, flatten, "   \
+  "concat, cumulative_sum, where(mask, u, v), take_rows, "                                         \
   "pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, erf, abs, relu and gelu. Write " \
   "a layer of your own for other operators: see nn/layer.hpp."
 #define ASHLAR_SAYS_FORMULA_INSTEAD(NAME, INSTEAD)                                                 \
@@ -60,15 +61,11 @@ namespace ashlar::formulas {
     return u;                                                                                      \
   }
 
-ASHLAR_NO_FORMULA_FUNCTION(where, ASHLAR_SAYS_FORMULA_OPERATOR("where"))
 ASHLAR_NO_FORMULA_FUNCTION(equal, ASHLAR_SAYS_FORMULA_OPERATOR("equal"))
 ASHLAR_NO_FORMULA_FUNCTION(argmax, ASHLAR_SAYS_FORMULA_OPERATOR("argmax"))
 ASHLAR_NO_FORMULA_FUNCTION(argmin, ASHLAR_SAYS_FORMULA_OPERATOR("argmin"))
-ASHLAR_NO_FORMULA_FUNCTION(cumulative_sum, ASHLAR_SAYS_FORMULA_OPERATOR("cumulative_sum"))
-ASHLAR_NO_FORMULA_FUNCTION(take_rows, ASHLAR_SAYS_FORMULA_OPERATOR("take_rows"))
 ASHLAR_NO_FORMULA_FUNCTION(add_rows, ASHLAR_SAYS_FORMULA_OPERATOR("add_rows"))
 ASHLAR_NO_FORMULA_FUNCTION(slice, ASHLAR_SAYS_FORMULA_OPERATOR("slice"))
-ASHLAR_NO_FORMULA_FUNCTION(concat, ASHLAR_SAYS_FORMULA_OPERATOR("concat"))
 ASHLAR_NO_FORMULA_FUNCTION(split_into, ASHLAR_SAYS_FORMULA_OPERATOR("split_into"))
 ASHLAR_NO_FORMULA_FUNCTION_OF_LISTS(split_into, int, ASHLAR_SAYS_FORMULA_OPERATOR("split_into"))
 ASHLAR_NO_FORMULA_FUNCTION(item, ASHLAR_SAYS_FORMULA_OPERATOR("item"))

@@ -51,7 +51,12 @@ constexpr bool is_of_rows(graph const& g, int i) {
   switch (n.what) {
     case operation::contract:
     case operation::permute:
-    case operation::reshape: return false;
+    case operation::reshape:
+    case operation::cumulate:
+    case operation::join:
+    case operation::part:
+    case operation::take_rows:
+    case operation::add_rows: return false;
     case operation::softmax: return true;
     case operation::sum:
     case operation::largest: return has_rows_of(n.in_a, n.out);

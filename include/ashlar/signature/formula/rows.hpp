@@ -26,9 +26,16 @@
 #include <cstdint>
 
 #include <ashlar/placement/text.hpp>
+#include <ashlar/signature/along_dim.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
+#include <ashlar/signature/rows.hpp>
 
 namespace ashlar::formulas {
+
+/// Returns whether a placement is no partial maximum or minimum, which training does not use.
+constexpr bool is_added(axis_placement const& p) {
+  return !p.is_partial() || p.op == reduction::sum;
+}
 
 /// Returns the signature table of node i. The node must have operands.
 constexpr signature_table table_of(graph const& g, int i) {
@@ -54,9 +61,8 @@ constexpr signature_table table_of(graph const& g, int i) {
                   [](signature const& row) { return !row.in[0].is_partial(); });
     case operation::add:
     case operation::subtract:
-      return only(add_signatures(a, b, out), [](signature const& row) {
-        return !row.out.is_partial() || row.out.op == reduction::sum;
-      });
+      return only(add_signatures(a, b, out),
+                  [](signature const& row) { return is_added(row.out); });
     case operation::multiply: return multiply_signatures(a, b, out);
     case operation::divide: return divide_signatures(a, b, out);
     case operation::contract: return contraction_signatures(a, b, out);
@@ -73,6 +79,28 @@ constexpr signature_table table_of(graph const& g, int i) {
     case operation::equal: return alike_signatures(a, b, out);
     case operation::softmax: return softmax_signatures(rank, rank - 1);
     case operation::repeat: return repeat_signatures(a, out);
+    case operation::keep:
+    case operation::drop:  // linear in u for a given mask
+      return only(multiply_signatures(a, b, out),
+                  [](signature const& row) { return !row.in[1].is_partial(); });
+    case operation::cumulate: return cumulative_sum_signatures(rank, rank - 1);
+    case operation::join:
+      return only(add_signatures(a, b, out), [](signature const& row) {
+        return row.in[0] == row.out && row.in[1] == row.out && is_added(row.out);
+      });
+    case operation::part:
+      return only(sum_signatures(a, out),
+                  [](signature const& row) { return row.in[0] == row.out; });
+    case operation::take_rows:  // no split of the rows: a shard does not say which rows it has
+      return only(take_rows_signatures(n.in_a.length, n.in_b.length), [](signature const& row) {
+        return !row.in[0].is_split_of(0) && is_added(row.out);
+      });
+    case operation::add_rows: {
+      signature_table table;
+      for (auto const& row : add_rows_signatures(n.out.length, n.in_b.length))
+        if (!row.out.is_split_of(0)) table.push_back({{row.in[2], row.in[1]}, row.out});
+      return table;
+    }
     default: throw error(g.name, "a tensor of a pass has no signature table.");
   }
 }

@@ -22,6 +22,13 @@
 //   transpose<0, 2>(u)            with dims 0 and 2 swapped; transpose(u) of a matrix
 //   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
 //   flatten<1, 2>(u)              dims 1 to 2 become one dim
+//   concat<0>(u, v, ..)           one after the other along dim 0, which no mesh axis may split
+//   cumulative_sum<0>(u)          along dim 0, which no mesh axis may split
+//   where(m, u, v)                u where the mask m is not 0, and v elsewhere; u or v may be a
+//                                 number. A mask has the gradient 0.
+//   take_rows(u, ids)             the rows of the table u [rows, columns..] whose numbers are ids;
+//                                 no mesh axis may split the rows of the table. ids have the
+//                                 gradient 0.
 //
 //   expect_extent(u, d, n)        refuses u unless its dim d has extent n
 //
@@ -31,6 +38,7 @@
 // ashlar::error.
 
 #include <ashlar/signature/formula/refused_operators.hpp>
+#include <ashlar/signature/formula/symbol_choices.hpp>
 #include <ashlar/signature/formula/symbol_dims.hpp>
 
 namespace ashlar::formulas {

@@ -15,6 +15,7 @@
 //   row_max (softmax.hpp)        maximum of each row            max
 //   row_exp_sum (softmax.hpp)    sum of e^(x - maximum)         sum
 //   cross_entropy_target_logit   x[r, target], 0 if not local   sum
+//     or, with label smoothing, cross_entropy_expected_logit
 //   cross_entropy_loss           loss[r]
 //   cross_entropy_gradient       gradient; may overwrite the logits
 
@@ -37,18 +38,20 @@ struct cross_entropy_gradient_rows {
   std::int64_t cols, first_column;
   A scale;
   T* gradient;
+  device::target_distribution<A> q{};
 
   template <int Width, class Share>
   ASHLAR_HD void write(std::int64_t row, Share const& share, A maximum, A sum) const {
     bool const ignored = targets[row] < 0;
     std::int64_t const target = targets[row] - first_column;
-    A const factor = scale / sum;
+    A const factor = scale / sum, own = scale * q.own, each = scale * q.each;
     share([&](std::int64_t c, int at) {
       auto values = share.template read<0>(logits + row * cols, c, at);
       for (int k = 0; k < Width; ++k) {
-        A const probability = device::cross_entropy_share(static_cast<A>(values.at[k]), maximum,
-                                                          factor);
-        A const value = c + k == target ? probability - scale : probability;
+        A const share_of_all = device::cross_entropy_share(static_cast<A>(values.at[k]), maximum,
+                                                           factor) -
+                               each;
+        A const value = c + k == target ? share_of_all - own : share_of_all;
         values.at[k] = static_cast<T>(ignored ? A(0) : value);
       }
       store<Width>(gradient + row * cols + c, values);
@@ -124,6 +127,35 @@ struct target_logit_each {
   }
 };
 
+template <class T>
+struct expected_logit_op {
+  static constexpr bool any_row = true;
+  using partial = accumulation_t<T>;
+  T const* logits;
+  std::int32_t const* targets;
+  std::int64_t cols, first_column;
+  device::target_distribution<partial> q;
+  partial* expected_logit;
+
+  static ASHLAR_HD partial combine(partial a, partial b) { return a + b; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    T const* const x = logits + row * cols;
+    std::int64_t const target = targets[row] - first_column;
+    partial sum = partial(0), own = partial(0);
+    share([&](std::int64_t c, int) {
+      auto const values = load<Width>(x + c);
+      for (T const value : values.at) sum += static_cast<partial>(value);
+      if (c <= target && target < c + Width) own = static_cast<partial>(x[target]);
+    });
+    return q.each * sum + q.own * own;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
+    if (share.is_first()) expected_logit[row] = targets[row] < 0 ? partial(0) : total;
+  }
+};
+
 template <class A>
 struct row_loss_each {
   A const* maximum;
@@ -148,6 +180,16 @@ void cross_entropy_target_logit(Launcher const& launch, T const* logits,
                   rows);
 }
 
+template <launcher Launcher, class T>
+void cross_entropy_expected_logit(
+    Launcher const& launch, T const* logits, std::int32_t const* targets, std::int64_t rows,
+    std::int64_t cols, std::int64_t first_column,
+    std::type_identity_t<device::target_distribution<accumulation_t<T>>> q,
+    accumulation_t<T>* expected_logit) {
+  detail::expected_logit_op<T> const op{logits, targets, cols, first_column, q, expected_logit};
+  launch_rows<T>(launch, "cross_entropy_expected_logit", op, rows, cols, is_packable(logits));
+}
+
 template <launcher Launcher, class A>
 void cross_entropy_loss(Launcher const& launch, A const* maximum, A const* sum,
                         A const* target_logit, std::int32_t const* targets, std::int64_t rows,
@@ -157,12 +199,13 @@ void cross_entropy_loss(Launcher const& launch, A const* maximum, A const* sum,
 }
 
 template <launcher Launcher, class T>
-void cross_entropy_gradient(Launcher const& launch, T const* logits, std::int32_t const* targets,
-                            accumulation_t<T> const* maximum, accumulation_t<T> const* sum,
-                            std::int64_t rows, std::int64_t cols, std::int64_t first_column,
-                            std::type_identity_t<accumulation_t<T>> scale, T* gradient) {
+void cross_entropy_gradient(
+    Launcher const& launch, T const* logits, std::int32_t const* targets,
+    accumulation_t<T> const* maximum, accumulation_t<T> const* sum, std::int64_t rows,
+    std::int64_t cols, std::int64_t first_column, std::type_identity_t<accumulation_t<T>> scale,
+    T* gradient, std::type_identity_t<device::target_distribution<accumulation_t<T>>> q = {}) {
   detail::cross_entropy_gradient_op<T> const op{
-      {logits, targets, cols, first_column, scale, gradient}, maximum, sum};
+      {logits, targets, cols, first_column, scale, gradient, q}, maximum, sum};
   launch_rows<T>(launch, "cross_entropy_gradient", op, rows, cols, is_packable(logits, gradient));
 }
 
@@ -171,7 +214,7 @@ void cross_entropy(Launcher const& launch, T const* logits, std::int32_t const* 
                    std::int64_t rows, std::int64_t cols,
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient) {
-  detail::cross_entropy_op<T> const op{{logits, targets, cols, 0, scale, gradient}, loss};
+  detail::cross_entropy_op<T> const op{{logits, targets, cols, 0, scale, gradient, {}}, loss};
   launch_rows<T>(launch, "cross_entropy", op, rows, cols, is_packable(logits, gradient));
 }
 

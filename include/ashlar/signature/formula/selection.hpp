@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Adds operators that choose, join or sum up elements to the graph of a formula: concat, take_rows
+// and their gradients. graph.hpp says what they compute.
+
+#include <ashlar/signature/formula/graph.hpp>
+
+namespace ashlar::formulas::detail {
+
+/// Returns the letters of `rank` dims, with the letter `changed` for dim `dim`.
+constexpr dim_letters letters_with(int rank, int dim, char changed) {
+  auto letters = first_letters(rank);
+  letters.text[dim] = changed;
+  return letters;
+}
+
+/// Adds u and v, one after the other along dim `dim`. Throws ashlar::error if the extents of
+/// another dim differ.
+constexpr int add_join(graph& g, int a, int b, int dim) {
+  shape const x = g[a].extents, y = g[b].extents;
+  node n;
+  n.what = operation::join;
+  n.a = a;
+  n.b = b;
+  n.extents = x;
+  bool fits = x.rank() == y.rank();
+  for (int d = 0; fits && d < x.rank(); ++d)
+    fits = d == dim || x[d] == y[d] || x[d] == -1 || y[d] == -1;
+  if (!fits)
+    throw error(g.name, "concat along dim " + std::to_string(dim) + " of " + to_string(x) +
+                            " and " + to_string(y) +
+                            ": only the extents of the joined dim may differ.");
+  n.extents.extent[dim] = x[dim] == -1 || y[dim] == -1 ? -1 : x[dim] + y[dim];
+  n.in_a = letters_with(x.rank(), dim, 'A');
+  n.in_b = letters_with(x.rank(), dim, 'B');
+  n.out = letters_with(x.rank(), dim, 'C');
+  return g.add(n);
+}
+
+/// Adds the part with the letters `part` and these extents of u, which is a join with the letters
+/// `joined`: the first part if `which` is 0, and the last one if it is 1.
+constexpr int add_part(graph& g, int a, dim_letters const& joined, dim_letters const& part,
+                       int which, shape const& extents) {
+  node n;
+  n.what = operation::part;
+  n.a = a;
+  n.weight = which;
+  n.extents = extents;
+  n.in_a = joined;
+  n.out = part;
+  return g.add(n);
+}
+
+/// Adds the rows of the table u whose numbers are the elements of v. A table has the dims [rows,
+/// columns..], and the result [the dims of v.., columns..].
+constexpr int add_taken_rows(graph& g, int table, int ids) {
+  shape const x = g[table].extents, numbers = g[ids].extents;
+  if (x.rank() == 0 || x.rank() - 1 + numbers.rank() > max_rank)
+    throw error(g.name, "take_rows of " + to_string(x) + " and ids " + to_string(numbers) +
+                            ": the table needs a dim of rows, and the result has at most " +
+                            std::to_string(max_rank) + " dims.");
+  node n;
+  n.what = operation::take_rows;
+  n.a = table;
+  n.b = ids;
+  n.extents = numbers;
+  n.in_b = first_letters(numbers.rank());
+  n.in_a.push_back('A');
+  n.out = n.in_b;
+  for (int d = 1; d < x.rank(); ++d) {
+    char const letter = static_cast<char>('A' + d);
+    n.in_a.push_back(letter);
+    n.out.push_back(letter);
+    n.extents.extent.push_back(x[d]);
+  }
+  return g.add(n);
+}
+
+/// Adds the gradient of the table of a take_rows, from the gradient `rows` of its result.
+/// `taken` is this take_rows.
+constexpr int add_rows_sum(graph& g, int rows, node const& taken) {
+  node n;
+  n.what = operation::add_rows;
+  n.a = rows;
+  n.b = taken.b;
+  n.extents = g[taken.a].extents;
+  n.in_a = taken.out;
+  n.in_b = taken.in_b;
+  n.out = taken.in_a;
+  return g.add(n);
+}
+
+}  // namespace ashlar::formulas::detail

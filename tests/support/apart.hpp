@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Compares lists of numbers.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace ashlar_test {
+
+/// Returns the largest difference of two lists, relative to their largest element if it exceeds 1.
+inline double apart(std::vector<double> const& a, std::vector<double> const& b) {
+  double most = 1, difference = 0;
+  if (a.size() != b.size()) return 1e300;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return difference / most;
+}
+
+}  // namespace ashlar_test
