@@ -42,6 +42,10 @@ struct parameter_spec {
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
   placement store{};      ///< where a tied parameter must be stored; no axes: the search chooses
+  /// The most rows of the parameter that the passes of one micro-batch read, as a table does that
+  /// is read by ids. The parameter counts as a matrix whose columns are its last dim. Such a layer
+  /// can keep the gradient in rows (parameter_choice::in_rows). 0: the passes read all rows.
+  std::int64_t rows_read = 0;
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
