@@ -72,7 +72,7 @@ class adam_w_state {
     for (std::int64_t i = 0; i < rows.size(); ++i) {
       T* const first = moments + rows.id(i) * rows.columns;
       adam_w_update(p.processor(), f, rows.row(i), rows.columns, first, first + shards.elements,
-                    shards.value + rows.id(i) * rows.columns, static_cast<T*>(nullptr));
+                    shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
     }
   }
 

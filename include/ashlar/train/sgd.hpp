@@ -66,7 +66,7 @@ class sgd_state {
       std::vector<T> velocity(static_cast<std::size_t>(rows.columns));  // without effect
       for (std::int64_t i = 0; i < rows.size(); ++i)
         sgd_update(p.processor(), f, rows.row(i), rows.columns, velocity.data(),
-                   shards.value + rows.id(i) * rows.columns, static_cast<T*>(nullptr));
+                   shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
       return;
     }
     T* const velocity = velocity_.of(index, p);
