@@ -62,21 +62,13 @@ class ids_of_ranks {
     std::int64_t const from = place(own.begin);
     return {from, place(own.begin + own.size) - from};
   }
-  /// Returns the numbers of ids and rows that the busiest rank receives.
-  search::rows_load load() const {
-    search::rows_load most;
-    auto const total = static_cast<std::int64_t>(ids_.size());
-    for (int r = 0; r < ranks(); ++r) {
-      most.ids = std::max(most.ids, total - count(r));
-      std::int64_t given = 0;
-      for (int j = 0; j < ranks(); ++j)
-        if (j != r) given += owned(j, r).size;
-      most.to_owners = std::max(most.to_owners, given);
-      most.from_owners = std::max(most.from_owners,
-                                  static_cast<std::int64_t>(all_.size()) - part(r).size);
-    }
-    most.gathered = most.ids;
-    return most;
+  /// Returns the numbers of ids and rows that a rank receives.
+  search::rows_load load(int rank) const {
+    std::int64_t const others = static_cast<std::int64_t>(ids_.size()) - count(rank);
+    std::int64_t given = 0;
+    for (int j = 0; j < ranks(); ++j)
+      if (j != rank) given += owned(j, rank).size;
+    return {others, others, given, static_cast<std::int64_t>(all_.size()) - part(rank).size};
   }
 
  private:
@@ -157,12 +149,17 @@ sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<
   rows.axes = axes;
   rows.members = members;
   rows.columns = d;
-  auto const price = search::price_of_rows(rows, ids.load(), int(sizeof(T)), t, m.machine());
+  search::rows_seconds busiest;
+  for (int r = 0; r < members; ++r) {
+    auto const time = search::seconds_of_rows(rows, ids.load(r), int(sizeof(T)), t, m.machine());
+    busiest.gathered = std::max(busiest.gathered, time.gathered);
+    busiest.by_owners = std::max(busiest.by_owners, time.by_owners);
+  }
   sorted_rows<T> made;
   made.ids = ids.all();
   made.columns = d;
   std::vector<interval> of_rank;
-  if ((way == nullptr ? price.way : *way) == search::rows_way::gathered) {
+  if ((way == nullptr ? busiest.cheaper() : *way) == search::rows_way::gathered) {
     auto const gathered = detail::transferred<T>(m, collective::all_gather, axes, own.values,
                                                  [&](int from, int) { return count(from) * d; });
     for (int r = 0; r < members; ++r) of_rank.push_back({0, count(r)});

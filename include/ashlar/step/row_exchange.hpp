@@ -32,8 +32,8 @@ inline namespace step {
 
 enum class rows_way : signed char { gathered, by_owners };
 
-/// The numbers of ids and rows that the busiest rank receives in an exchange. The rows are those of
-/// the gathered way, and of the two transfers by owners.
+/// The numbers of ids and rows that a rank receives in an exchange. The rows are those of the
+/// gathered way, and of the two transfers by owners.
 struct rows_load {
   std::int64_t ids = 0, gathered = 0, to_owners = 0, from_owners = 0;
 };
@@ -47,6 +47,7 @@ struct row_exchange {
   std::int64_t own = 0;      ///< rows of a rank before the exchange (u)
   std::int64_t all = 0;      ///< rows after the exchange (U)
 
+  /// Returns what a plan predicts that the busiest rank receives.
   constexpr rows_load load() const {
     std::int64_t const others = (members - 1) * own, part = (own + members - 1) / members;
     return {others, others, (members - 1) * part, all - all / members};
@@ -67,38 +68,48 @@ struct row_exchange {
   friend constexpr bool operator==(row_exchange const&, row_exchange const&) = default;
 };
 
-/// The price of an exchange of rows, and its cheaper way. `bytes` are those that the busiest rank
+/// The seconds of an exchange of rows in both ways.
+struct rows_seconds {
+  double gathered = 0, by_owners = 0;
+
+  constexpr rows_way cheaper() const {
+    return gathered <= by_owners ? rows_way::gathered : rows_way::by_owners;
+  }
+};
+
+/// Returns the seconds in which a rank with the given load receives its ids and rows. `rows` gives
+/// the ranks and the columns.
+constexpr rows_seconds seconds_of_rows(row_exchange const& rows, rows_load const& load,
+                                       int element_size, topology const& t, machine const& m) {
+  if (rows.members <= 1) return {};
+  std::int64_t const messages = rows.members - 1, d = rows.columns;
+  auto const time = [&](collective kind, std::int64_t elements, int size) {
+    return seconds(m, t, rows.axes, kind, {messages, elements}, size);
+  };
+  double const ids = time(collective::all_gather, messages, 8) +
+                     time(collective::all_gather, load.ids, 4);
+  return {ids + time(collective::all_gather, load.gathered * d, element_size),
+          ids + time(collective::all_to_all, load.to_owners * d, element_size) +
+              time(collective::all_gather, load.from_owners * d, element_size)};
+}
+
+/// The predicted seconds of an exchange in its cheaper way, and the bytes that the busiest rank
 /// receives.
 struct rows_price {
-  rows_way way = rows_way::gathered;
   double seconds = 0;
   std::int64_t bytes = 0;
 };
 
-/// Returns the price of an exchange with the given load. `rows` gives the ranks and the columns.
-constexpr rows_price price_of_rows(row_exchange const& rows, rows_load const& load,
-                                   int element_size, topology const& t, machine const& m) {
-  if (rows.members <= 1) return {};
-  std::int64_t const messages = rows.members - 1;
-  auto const time = [&](collective kind, std::int64_t elements, int size) {
-    return seconds(m, t, rows.axes, kind, {messages, elements}, size);
-  };
-  std::int64_t const d = rows.columns;
-  double const gathered = time(collective::all_gather, load.gathered * d, element_size);
-  double const by_owners = time(collective::all_to_all, load.to_owners * d, element_size) +
-                           time(collective::all_gather, load.from_owners * d, element_size);
-  bool const gathers = gathered <= by_owners;
-  return {gathers ? rows_way::gathered : rows_way::by_owners,
-          time(collective::all_gather, messages, 8) + time(collective::all_gather, load.ids, 4) +
-              (gathers ? gathered : by_owners),
-          8 * messages + 4 * load.ids +
-              (gathers ? load.gathered : load.to_owners + load.from_owners) * d * element_size};
-}
-
 /// Returns the price of an exchange as a plan predicts it.
 constexpr rows_price price_of_rows(row_exchange const& rows, int element_size, topology const& t,
                                    machine const& m) {
-  return price_of_rows(rows, rows.load(), element_size, t, m);
+  if (rows.members <= 1) return {};
+  auto const load = rows.load();
+  auto const time = seconds_of_rows(rows, load, element_size, t, m);
+  bool const gathers = time.cheaper() == rows_way::gathered;
+  std::int64_t const moved = gathers ? load.gathered : load.to_owners + load.from_owners;
+  return {gathers ? time.gathered : time.by_owners,
+          8 * (rows.members - 1) + 4 * load.ids + moved * rows.columns * element_size};
 }
 
 /// Returns the axes along which the ranks add up a gradient in rows: those of more than one rank
