@@ -16,7 +16,7 @@
 // The rows of one such part are in the order in which shards store them. Making a transfer takes
 // time proportional to the number of tokens times the number of members.
 
-#include <ashlar/comm/transfer.hpp>
+#include <ashlar/comm/counted_transfer.hpp>
 #include <ashlar/layout/routing.hpp>
 
 namespace ashlar {
@@ -90,27 +90,9 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
     if (to == me || gathers) return taken[static_cast<std::size_t>(from)];
     return elements(part(from, to));
   };
-  /// Returns where the part that member `from` sends to member `to` begins in the array of member
-  /// `from`.
-  auto const source_offset = [&](int from, int to) {
-    std::int64_t before = 0;
-    for (int i = 0; i < to && !gathers; ++i) before += size(from, i);
-    return before;
-  };
-  auto const target_offset = [&](int from, int to) {
-    std::int64_t before = 0;
-    for (int j = 0; j < from && !reduces; ++j) before += size(j, to);
-    return before;
-  };
-  auto const block = [&](int from, int to) {
-    auto b = detail::flat_block({0, size(from, to)}, size(from, to));
-    b.source_offset = source_offset(from, to);
-    b.target_offset = target_offset(from, to);
-    return b;
-  };
   for (int j = 0; j < x.members; ++j) {
-    x.sends.push_back(block(me, j));
-    x.receives.push_back(block(j, me));
+    x.sends.push_back(counted_block(s.kind, me, j, size));
+    x.receives.push_back(counted_block(s.kind, j, me, size));
     std::int64_t const own = elements(box_of(s.from, member[static_cast<std::size_t>(j)]));
     x.largest_source = std::max(x.largest_source, own);
     if (!gathers) made.source_elements += x.sends.back().elements;

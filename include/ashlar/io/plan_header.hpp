@@ -144,7 +144,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     for (int k = 0; k < c.parameters.size(); ++k) {
       auto const& p = c.parameters[k];
       body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store) +
-              (p.is_updated_apart() ? ", " + lies(p.update) : "") + "}";
+              (p.is_updated_apart() ? ", " + lies(p.update) : "") +
+              (p.in_rows ? ", {}, true" : "") + "}";
     }
     body += "}, {";
     for (int k = 0; k < c.statistics.size(); ++k)

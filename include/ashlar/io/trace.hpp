@@ -85,7 +85,7 @@ class trace_writer {
                             "\"micro_batch\":" + std::to_string(a.micro_batch));
     }
     complete(group, element_name(a.element) + ' ' + to_string(a.kind),
-             a.halo >= 0 ? "wait" : "work", a, when);
+             a.halo >= 0 || a.rows >= 0 ? "wait" : "work", a, when);
   }
   void complete(int group, std::string const& name, char const* category, step::action const& a,
                 step::time_span const& when) {

@@ -10,7 +10,7 @@
 //     of layers with statistics also statistic<K>()  make_statistic<K>()
 //     of losses                 also targets()  scale()  total()
 //     of layers with a context  also context<Rank>()
-//   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()
+//   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()  rows<K>()
 //   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
 //
 // A forward pass returns its output and the values that the backward pass needs:
@@ -242,6 +242,13 @@ class backward_call : public layer_call<Types> {
     return parameters_[static_cast<std::size_t>(K)]
         .sum()
         .template as<typename Types::template summed<K>>();
+  }
+  /// Returns the rows to which the gradient of parameter K is to be added, or null if it is to be
+  /// added to gradient<K>(). Only a parameter whose spec has rows_read can have rows.
+  template <int K>
+  row_sums<typename Types::accumulated>* rows() const {
+    auto* const rows = parameters_[static_cast<std::size_t>(K)].rows();
+    return rows == nullptr ? nullptr : &rows->template sum<typename Types::accumulated>();
   }
 
  private:

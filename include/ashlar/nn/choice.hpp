@@ -64,13 +64,14 @@ class run_time_choice {
 
 /// The placements of one parameter, as types: where the layer reads it (use), where backward passes
 /// make its gradient (grad), where it is stored (store), and where it is updated if not where it is
-/// stored (update).
-template <class Use, class Grad, class Store, class Update = sbp<>>
+/// stored (update); and whether its gradient is in rows.
+template <class Use, class Grad, class Store, class Update = sbp<>, bool InRows = false>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
   using update = Update;
+  static constexpr bool in_rows = InRows;
 };
 /// The placements of one statistic, as types. A statistic is a tensor that the plan redistributes
 /// between two parts of a layer's forward pass, from placement From to placement To.
@@ -122,7 +123,7 @@ struct compile_time_choice {
     return []<class... P>(std::type_identity<std::tuple<P...>>, int i) {
       search::parameter_choice const all[] = {
           {value_of<typename P::use>, value_of<typename P::grad>, value_of<typename P::store>,
-           value_of<typename P::update>}...,
+           value_of<typename P::update>, P::in_rows}...,
           {}};
       return all[i];
     }(std::type_identity<Parameters>(), k);
@@ -144,10 +145,10 @@ template <auto const& Plan, int Index, class Processor>
 constexpr auto choice_of() {
   constexpr auto const& c = Plan[Index];
   auto const parameters = []<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple<typed_parameter<tag_of<Plan[Index].parameters[int(K)].use>,
-                                      tag_of<Plan[Index].parameters[int(K)].grad>,
-                                      tag_of<Plan[Index].parameters[int(K)].store>,
-                                      tag_of<Plan[Index].parameters[int(K)].update>>...>{};
+    return std::tuple<typed_parameter<
+        tag_of<Plan[Index].parameters[int(K)].use>, tag_of<Plan[Index].parameters[int(K)].grad>,
+        tag_of<Plan[Index].parameters[int(K)].store>, tag_of<Plan[Index].parameters[int(K)].update>,
+        Plan[Index].parameters[int(K)].in_rows>...>{};
   }(std::make_index_sequence<std::size_t(c.parameters.size())>{});
   auto const statistics = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple<typed_statistic<tag_of<Plan[Index].statistics[int(K)].from>,

@@ -43,6 +43,7 @@ class embedding {
     s.x = x;
     s.y = {x[0], x[1], features_};
     s.parameters.push_back({"table", {vocabulary_, features_}, false});
+    s.parameters[0].rows_read = x.elements();
     if (positions_) s.parameters.push_back({"positions", {x[1], features_}, false});
     s.rows = embedding_training_rows(positions_);
     s.forward_values = (positions_ ? 4.0 : 2.0) * static_cast<double>(s.y.elements());
@@ -85,12 +86,19 @@ class embedding {
   template <class Call>
   void weight_gradient(Call const& c) const {
     auto const& ids = c.template kept<0>();
-    auto const& table = c.template gradient<0>();
     auto const& dy = c.dy();
-    auto const& rows = table.local_box()[0];
     std::int64_t const columns = dy.local_size(2), tokens = ids.local_elements();
-    embedding_backward(c.processor(), c.memory(), dy.data(), ids.data(), tokens, rows.begin,
-                       rows.size, columns, table.data());
+    if (auto* const sums = c.template rows<0>()) {
+      if constexpr (Call::processor_type::is_host)
+        device::host::embedding_backward(dy.data(), ids.data(), tokens, sums->shard()[0].begin,
+                                         sums->shard()[0].size, columns,
+                                         [=](std::int64_t row) { return sums->row(row); });
+    } else {
+      auto const& table = c.template gradient<0>();
+      auto const& rows = table.local_box()[0];
+      embedding_backward(c.processor(), c.memory(), dy.data(), ids.data(), tokens, rows.begin,
+                         rows.size, columns, table.data());
+    }
     if (positions_ && tokens > 0)
       add_positions_backward(c.processor(), dy.data(), ids.local_size(1), columns, 0, tokens,
                              c.template gradient<1>().data());

@@ -48,6 +48,7 @@ class embedding_tables {
     s.x = x;
     s.y = {x[0], x[1], extents_[2]};
     s.parameters.push_back({"values", extents_, false});
+    s.parameters[0].rows_read = x.elements();
     s.rows = embedding_tables_training_rows();
     s.forward_values = 2 * static_cast<double>(s.y.elements());
     s.backward_values = 3 * static_cast<double>(s.y.elements());
@@ -75,16 +76,20 @@ class embedding_tables {
     auto const values = c.template parameter<0>();
     auto y = c.make_y();
     device::host::embedding_tables_forward(constant(values), constant(c.x()),
-                                           of_shards(c.x(), values), y.data());
+                                           of_shards(c.x(), values.local_box()), y.data());
     return made(y, c.x());
   }
   /// Computes the gradient of the tables only, since ids have no gradient.
   template <class Call>
   void weight_gradient(Call const& c) const {
     auto const& ids = c.template kept<0>();
+    if (auto* const sums = c.template rows<0>())
+      return device::host::embedding_tables_backward(
+          constant(c.dy()), constant(ids), of_shards(ids, sums->shard()),
+          [=](std::int64_t row) { return sums->row(row); });
     auto const& values = c.template gradient<0>();
-    device::host::embedding_tables_backward(constant(c.dy()), constant(ids), of_shards(ids, values),
-                                            values.data());
+    device::host::embedding_tables_backward(constant(c.dy()), constant(ids),
+                                            of_shards(ids, values.local_box()), values.data());
   }
 
  private:
@@ -92,10 +97,10 @@ class embedding_tables {
   static auto constant(Tensor const& t) {
     return static_cast<typename Tensor::value_type const*>(t.data());
   }
-  template <class Ids, class Values>
-  static device::host::table_extents of_shards(Ids const& ids, Values const& values) {
-    auto const& rows = values.local_box()[1];
-    return {ids.local_size(0), ids.local_size(1), rows.size, rows.begin, values.local_size(2)};
+  /// Returns the extents of the shards of the ids and of the tables, whose box is `values`.
+  template <class Ids>
+  static device::host::table_extents of_shards(Ids const& ids, box const& values) {
+    return {ids.local_size(0), ids.local_size(1), values[1].size, values[1].begin, values[2].size};
   }
 
   shape extents_;

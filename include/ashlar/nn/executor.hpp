@@ -22,6 +22,8 @@
 //   add_halo                an exchange of halos, at once
 //   release                 empties the slots of values that are no longer needed
 //   add_gradient            adds the gradient of a tied parameter's later use (nn/tied.hpp)
+//   exchange_rows           adds up the rows of a gradient over the ranks, at once
+//                           (nn/row_exchange.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
 // On the host, pending transfers make progress between the blocks of a computation and between
@@ -138,6 +140,7 @@ class executor {
   void hand_out_gradients() {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
+      if (parameter_at(a.element, a.part).rows() != nullptr) continue;  // exchange_rows made it
       auto const& made = program_->value_of(a.reads[0]);
       parameter_at(a.element, a.part).set_gradient(on_.tensor(a.reads[0]));
       if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
@@ -207,6 +210,7 @@ class executor {
       case step::action_kind::release: release(a); break;
       case step::action_kind::update: break;
       case step::action_kind::add_gradient: add(a); break;
+      case step::action_kind::exchange_rows: exchange_rows(a); break;
       default: compute(a, input);
     }
     if constexpr (Processor::is_host) mesh_.progress();
@@ -293,6 +297,12 @@ class executor {
     auto const& from = on_.tensor(a.reads[0]);
     on_.set(a.makes[0], back ? ashlar::detail::sum_of_halos(from, halo)
                              : ashlar::detail::with_halo(from, halo));
+  }
+  void exchange_rows(step::action const& a) {
+    auto const& p = parameter_at(a.element, a.part);
+    auto const name = "gradient of " + p.path();
+    operation_label const named(mesh_, name.c_str());
+    if constexpr (Processor::is_host) p.rows()->exchange(mesh_);
   }
   /// Adds the gradient of a tied parameter's later use to that of its first use.
   void add(step::action const& a) {

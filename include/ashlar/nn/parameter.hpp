@@ -19,16 +19,21 @@
 // The class is the same for every layer, number of dims and placement. So code that works on all
 // parameters (optimizers, norms, checkpoints) is compiled once.
 //
+// A plan may keep the gradient in rows (step/row_exchange.hpp). Then sum() and gradient() have no
+// elements, and rows() has the rows that the step has read. Only parameters on the host have rows.
+//
 // In a net of element type T, value and gradients are of type accumulation_t<T>. If T is bfloat16,
 // the parameter also has a copy of the value's shard rounded to T. Then updated() returns this
 // copy, and an optimizer updates both. The placement of the value never changes, and an optimizer
 // works on the shards of the value only. The redistributions between these placements are actions
 // of the step's program (step/program.hpp). The parameter does not run them.
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <ashlar/device/host/operations.hpp>
+#include <ashlar/nn/gradient_rows.hpp>
 #include <ashlar/step/layer_spec.hpp>
 #include <ashlar/step/plan.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -52,11 +57,18 @@ class parameter {
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
   /// must be true if the net computes with bfloat16. `stored` is the same value at the placement of
-  /// storage, or empty if the parameter is stored where it is updated.
+  /// storage, or empty if the parameter is stored where it is updated. `rows` is not null if the
+  /// gradient is kept in rows.
   parameter(step::label const& name, std::string const& path, int element, tensor_type value,
-            placement const& grad, bool decays, bool rounded, tensor_type stored = {})
+            placement const& grad, bool decays, bool rounded, tensor_type stored = {},
+            std::unique_ptr<gradient_rows> rows = {})
       : name_(name), path_(path + name.text), element_(element), decays_(decays),
-        value_(std::move(value)), stored_(std::move(stored)), sum_(value_.like(grad)) {
+        value_(std::move(value)), stored_(std::move(stored)),
+        sum_(rows == nullptr
+                 ? value_.like(grad)
+                 : tensor_type::with_box(value_.mesh(), value_.extents(), grad,
+                                         empty_box(value_.extents().rank()), value_.type())),
+        rows_(std::move(rows)) {
     if (rounded && is_updated_apart()) {
       auto const exact = std::exchange(
           stored_, {value_.mesh(), value_.extents(), stored_.placement(), element_type::bf16});
@@ -107,6 +119,8 @@ class parameter {
   /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
   void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
+  /// Returns the gradient in rows, or null if it is a tensor.
+  gradient_rows* rows() const { return rows_.get(); }
   /// Returns the gradient. It is valid from the end of a step's synchronization until clear().
   tensor_type const& gradient() const { return gradient_; }
   /// Throws ashlar::error unless the gradient has the type, extents and placement of the value.
@@ -137,6 +151,7 @@ class parameter {
   }
   /// Frees the gradient and sets the sum to zero.
   void clear() {
+    if (rows_ != nullptr) rows_->clear();
     gradient_ = {};  // freed before the next passes, which need the memory
     if (sum_.type() == element_type::f64)
       fill(processor(), 0.0, sum_.local_elements(), sum_.template data_as<double>());
@@ -154,6 +169,7 @@ class parameter {
   tensor_type stored_;  // without axes if the parameter is stored where it is updated
   tensor_type sum_;
   tensor_type gradient_;
+  std::unique_ptr<gradient_rows> rows_;  // null if the gradient is a tensor
 };
 
 /// Describes how a parameter is initialized. Weights and tables get normal deviates around zero,
@@ -189,14 +205,20 @@ make_parameter(step::parameter_spec const& spec, int element, basic_mesh<Process
            shard);
     return value;
   };
+  auto value = made_at(at.updated_at());
+  std::unique_ptr<gradient_rows> rows;
+  if (at.in_rows)
+    rows = std::make_unique<gradient_rows>(spec.name.text, element_type_of<A>, value.local_box(),
+                                           step::row_axes(at.grad, m.topology()));
   return {spec.name,
           path,
           element,
-          made_at(at.updated_at()),
+          std::move(value),
           at.grad,
           initial.is_random(),
           std::is_same_v<T, bfloat16>,
-          at.is_updated_apart() ? made_at(at.store) : any_tensor<Processor>{}};
+          at.is_updated_apart() ? made_at(at.store) : any_tensor<Processor>{},
+          std::move(rows)};
 }
 
 }  // namespace ashlar::nn

@@ -95,6 +95,10 @@ search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m
   m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
   m.require_agreement(seed, "nn::place", "the ranks have different seeds");
   check_plan(plan, problem);
+  if (search::has_rows(plan) && !Processor::is_host)
+    throw error("nn::place",
+                "gradients in rows exist on the host only, but the mesh is one of devices. Give a "
+                "plan of another strategy than sync::rows.");
   return problem;
 }
 
@@ -118,8 +122,8 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
   for (int i = 0; i < plan.size(); ++i) {
     auto const& spec = problem.spec(i);
     for (int k = 0; k < plan[i].parameters.size() && k < spec.parameters.size(); ++k)
-      if (char const* const wrong = search::storage_fault(plan[i].parameters[k],
-                                                          spec.parameters[k].extents, plan.mesh))
+      if (char const* const wrong = search::storage_fault(plan[i].parameters[k], spec.parameters[k],
+                                                          plan.mesh))
         throw error("nn::place", "element " + std::to_string(i) + " (" + spec.name.text +
                                      ") of the plan, parameter " + spec.parameters[k].name.text +
                                      ": " + wrong);
@@ -235,6 +239,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
         "nn::place",
         "micro-batches cannot take turns in a pipeline, whose schedule orders them. Set the "
         "plan's interleaved to 1.");
+  if (search::has_rows(p.chosen))
+    throw error("nn::place",
+                "gradients in rows are not for pipeline stages. Place the net without stages, or "
+                "give a plan of another strategy than sync::rows.");
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");

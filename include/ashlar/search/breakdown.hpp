@@ -143,6 +143,12 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
       auto const halo = halo_exchange_of(net, chosen, i, m, back);
       own.received += halo.times * net.element_size * double(halo.load.elements);
     }
+    for (int k = 0; k < chosen[i].parameters.size(); ++k)
+      if (chosen[i].parameters[k].in_rows)
+        own.received += double(price_of_rows(row_exchange_of(net.spec(i), chosen[i], k, chosen.mesh,
+                                                             net.micro_batches),
+                                             net.accumulation_size, chosen.mesh, m)
+                                   .bytes);
     own.memory = parts_of(memory_of(net, chosen, i));
     parts.total.work += own.work;
     parts.total.activations += own.activations;

@@ -57,7 +57,7 @@ class element_prices {
   /// choice c. `price` is for one execution of the action.
   template <class Take>
   constexpr void for_each(layer_choice const& c, Take&& take) const {
-    visitor<Take> visit{*this, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
+    visitor<Take> visit{*this, take, c, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
     if (spec_.halo.dim >= 0)
       visit.halo = halo_seconds(spec_, c, prices_.mesh(), prices_.priced_on(), net_.element_size);
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
@@ -85,6 +85,7 @@ class element_prices {
   struct visitor {
     element_prices const& of;
     Take& take;
+    layer_choice const& choice;
     work_factors factors;
     halo_cost halo{};
     inplace_vector<move_price, max_parameters> gathered{};
@@ -97,6 +98,14 @@ class element_prices {
       if (of.spec_.halo.dim < 0) return;
       double const exchange = halo_with(what, halo);
       take(when, spent::halo, move_price{exchange, exchange});
+    }
+    constexpr void exchange_rows(int k) {
+      topology const& t = of.prices_.mesh();
+      double const seconds = price_of_rows(
+                                 row_exchange_of(of.spec_, choice, k, t, of.net_.micro_batches),
+                                 of.net_.accumulation_size, t, of.prices_.priced_on())
+                                 .seconds;
+      take(phase::synchronize, spent::parameter, move_price{seconds, seconds});
     }
     constexpr void move(phase when, moved what, int index, shape const& extents,
                         placement const& from, placement const& to) {

@@ -4,12 +4,14 @@
 #pragma once
 
 // Checks whether a choice is a legal placement of its layer. The check serves plans that people
-// write. There are four rules:
+// write. There are five rules:
 //
 //   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored and updated in any placements without P.
+//   in rows   A gradient in rows belongs to a parameter that its layer reads by rows, and that is
+//             stored and updated where the layer reads it.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.
@@ -35,12 +37,30 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
-/// Returns why a parameter with these extents cannot be stored and updated as chosen on the mesh,
-/// or null if it can.
-constexpr char const* storage_fault(parameter_choice const& p, shape const& extents,
+/// Returns why the gradient of a parameter cannot be kept in rows with these placements, or null if
+/// it can (step/row_exchange.hpp).
+constexpr char const* rows_fault(parameter_choice const& p, parameter_spec const& spec) {
+  if (spec.rows_read == 0)
+    return "its layer does not read it by rows. Only the gradients of embedding tables can be kept "
+           "in rows.";
+  if (spec.tie != tie_role::none)
+    return "a tied parameter has no gradient in rows, since its other use reads all rows.";
+  bool in_place = !p.is_updated_apart() && p.store == p.use;
+  for (int a = 0; a < p.store.axes(); ++a)
+    in_place = in_place &&
+               (p.grad[a] == p.store[a] || (p.grad[a].is_partial() && p.store[a].is_broadcast()));
+  return in_place ? nullptr
+                  : "a parameter whose gradient is in rows must be stored and updated where its "
+                    "layer reads it: let store and update equal use.";
+}
+
+/// Returns why a parameter cannot be stored and updated as chosen on the mesh, or null if it can.
+constexpr char const* storage_fault(parameter_choice const& p, parameter_spec const& spec,
                                     topology const& t) {
+  shape const& extents = spec.extents;
   if (char const* const wrong = check(p.store, extents.rank(), t)) return wrong;
   if (p.store.has_partial()) return "a parameter cannot be stored partial.";
+  if (p.in_rows) return rows_fault(p, spec);
   if (!p.is_updated_apart()) return nullptr;
   if (char const* const wrong = check(p.update, extents.rank(), t)) return wrong;
   if (p.update.has_partial())
@@ -58,7 +78,7 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
       !detail::keeps_blocks(c, spec, t))
     return false;
   for (int k = 0; k < c.parameters.size(); ++k) {
-    if (storage_fault(c.parameters[k], spec.parameters[k].extents, t) != nullptr) return false;
+    if (storage_fault(c.parameters[k], spec.parameters[k], t) != nullptr) return false;
   }
   detail::axis_rows rows;
   detail::axis_order order = all_axes(t.axes());
@@ -72,7 +92,8 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
     layer_choice candidate = detail::assemble_choice(spec, rows, order);
     for (int k = 0; k < c.parameters.size(); ++k)
       candidate.parameters[k].store = c.parameters[k].store,
-      candidate.parameters[k].update = c.parameters[k].update;
+      candidate.parameters[k].update = c.parameters[k].update,
+      candidate.parameters[k].in_rows = c.parameters[k].in_rows;
     if (candidate == c) return true;
   } while (detail::next_order(order));
   return false;

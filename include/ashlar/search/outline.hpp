@@ -83,6 +83,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
     if (p.is_updated_apart()) text += ", updated " + to_string(p.update);
     if (!(p.use == p.store)) text += ", used " + to_string(p.use);
     if (!(p.grad == p.store)) text += ", grad " + to_string(p.grad);
+    if (p.in_rows) text += " in rows";
     pieces.push_back(text);
   }
   return pieces;

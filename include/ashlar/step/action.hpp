@@ -24,6 +24,7 @@
 //   end_receive      no                                           a value from another part
 //   exchange_halo    no        x                                  x with halo
 //   add_halo         no        dx with halo                       dx
+//   exchange_rows    no        a gradient sum in rows             the gradient
 //   release          no        (values that no later action reads)
 //
 // `skipped` is the gradient of the branch without layers of a skip (problem.hpp). The backward pass
@@ -64,7 +65,8 @@ enum class action_kind : signed char {
   exchange_halo,
   add_halo,
   release,
-  add_gradient
+  add_gradient,
+  exchange_rows
 };
 
 constexpr char const* to_string(action_kind kind) {
@@ -85,6 +87,7 @@ constexpr char const* to_string(action_kind kind) {
     case action_kind::add_halo: return "add halo of dx";
     case action_kind::release: return "release";
     case action_kind::add_gradient: return "add gradient";
+    case action_kind::exchange_rows: return "exchange rows";
   }
   return "";
 }
@@ -164,6 +167,9 @@ struct action {
   int halo = -1;                ///< index into program::halos, or -1 without an exchange of halos
   double halo_seconds = 0;      ///< seconds of the exchange of halos (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
+  int rows = -1;                ///< index into program::row_exchanges; -1: exchanges no rows
+  double rows_seconds = 0;      ///< seconds of the exchange of rows (row_exchange.hpp)
+  std::int64_t rows_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
   std::int64_t workspace = 0;   ///< bytes that the action needs in addition to its values
   value_list reads{}, makes{}, adds{};
 

@@ -27,6 +27,7 @@
 //   crossings    Each send and each receive begins once and then ends once.
 //   halos        An exchange of halos makes x with halo of its element, or dx of its element from
 //                dx with halo.
+//   rows         An exchange of rows makes the gradient of a parameter from its sum.
 //   memory       The memory in use never exceeds the limit, if there is a limit (high_water.hpp).
 //
 // These rules concern one rank's program. check_order.hpp checks the programs of several ranks
@@ -98,6 +99,7 @@ class program_check {
       case action_kind::exchange_halo:
       case action_kind::add_halo: exchange(a); break;
       case action_kind::add_gradient: add_use(a); break;
+      case action_kind::exchange_rows: add_rows(a); break;
       default: compute(a);
     }
     if (a.kind != action_kind::add_gradient)
@@ -267,6 +269,17 @@ class program_check {
     demand(!back || (from.kind == value_kind::dx_halo && from.element == a.element &&
                      from.micro_batch == a.micro_batch),
            "adds the halo of another gradient", a.reads[0]);
+  }
+
+  /// Checks an exchange of rows, which makes a parameter's gradient from its sum.
+  constexpr void add_rows(action const& a) {
+    demand(a.reads.size() == 1 && a.makes.size() == 1, "exchanges the rows of several values");
+    if (found_.found()) return;
+    value const &from = p_.value_of(a.reads[0]), &to = p_.value_of(a.makes[0]);
+    demand(from.kind == value_kind::sum && from.element == a.element && from.index == a.part,
+           "exchanges the rows of a value that is not the parameter's sum", a.reads[0]);
+    demand(to.kind == value_kind::gradient && to.element == a.element && to.index == a.part,
+           "exchanges rows into another value than the parameter's gradient", a.makes[0]);
   }
 
   constexpr void compute(action const& a) {

@@ -43,6 +43,11 @@ struct parameter_spec {
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
   /// The placement at which a tied parameter must be stored. It has no axes if the search chooses.
   placement store{};
+  /// The most rows of the parameter that the passes of one micro-batch read, as a table does that
+  /// is read by ids. The parameter counts as a matrix whose columns are its last dim. Such a layer
+  /// can keep the gradient in rows (parameter_choice::in_rows). It is 0 if the
+  /// passes read all rows.
+  std::int64_t rows_read = 0;
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 

@@ -40,6 +40,7 @@
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/halo.hpp>
+#include <ashlar/step/row_exchange.hpp>
 #include <ashlar/step/visit.hpp>
 
 namespace ashlar::search {
@@ -212,6 +213,16 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
   return double(bytes) < saved ? bytes + 1 : bytes;
 }
 
+/// Returns the bytes of the sum to which backward passes add the gradient of parameter k.
+template <int N>
+constexpr std::int64_t sum_bytes(basic_problem<N> const& net, layer_spec const& spec,
+                                 layer_choice const& c, int k, topology const& t) {
+  int const a = net.accumulation_size;
+  if (c.parameters.items[k].in_rows)
+    return row_exchange_of(spec, c, k, t, net.micro_batches).own_bytes(a);
+  return a * max_local_elements(spec.parameters.items[k].extents, t, c.parameters.items[k].grad);
+}
+
 /// Returns the bytes of scratch memory that a computation of a layer needs.
 constexpr std::int64_t workspace_bytes(layer_spec const& spec, layer_choice const& c,
                                        topology const& t, int element_size) {
@@ -240,6 +251,7 @@ struct phase_memory {
   std::int64_t made;       ///< bytes of the results of the phase's last computation
   std::int64_t workspace;  ///< bytes of scratch memory of each computation
   std::int64_t held = 0, most = 0;
+  int micro_batches = 1;
 
   constexpr void raise(std::int64_t bytes) { most = bytes > most ? bytes : most; }
 
@@ -267,6 +279,12 @@ struct phase_memory {
     if (when == phase::renew) return raise(moving_bytes(source, target, mesh.ranks()));
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
+  }
+  constexpr void exchange_rows(int k) {
+    auto const rows = row_exchange_of(spec, choice, k, mesh, micro_batches);
+    std::int64_t const gradient = rows.all_bytes(accumulation_size);
+    raise(held + gradient + rows.exchange_bytes(accumulation_size));
+    held += gradient;
   }
   /// Returns whether a redistribution in phase `when` makes the gradient of a tied parameter's
   /// later use. This gradient is added to that of the first use at once and then released, so it
@@ -368,11 +386,10 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;
     std::int64_t const store = max_local_elements(extents, t, p.store);
-    std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
     std::int64_t const update = p.is_updated_apart() ? max_local_elements(extents, t, p.update)
                                                      : store;
     auto const& tied = spec.parameters.items[k];
-    bytes.lasting += a * grad;
+    bytes.lasting += sum_bytes(net, spec, c, k, t);
     if (tied.tie != tie_role::later)
       bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy on the later use's part
@@ -381,6 +398,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   std::int64_t const workspace = workspace_bytes(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
     step_detail::phase_memory run{spec, c, t, halo, e, a, made, workspace};
+    run.micro_batches = net.micro_batches;
     visit_element(when, spec, c, run);
     return run;
   };

@@ -30,6 +30,9 @@ struct parameter_choice {
   /// optimizer updates. A placement without axes means that these three are at `store`. So `update`
   /// itself is never equal to `store` (set_update).
   placement update{};
+  /// Whether the gradient is kept as the rows that the step has read, and their indices
+  /// (row_exchange.hpp). Otherwise it is a tensor of the parameter's extents.
+  bool in_rows = false;
 
   /// Returns whether the parameter is updated at one placement and stored at another.
   constexpr bool is_updated_apart() const { return update.axis.count > 0; }
@@ -98,6 +101,15 @@ constexpr bool updates_apart(basic_plan<N> const& chosen) {
   for (auto const& c : chosen.choices)
     for (auto const& p : c.parameters)
       if (p.is_updated_apart()) return true;
+  return false;
+}
+
+/// Returns whether the plan keeps any gradient in rows.
+template <int N>
+constexpr bool has_rows(basic_plan<N> const& chosen) {
+  for (auto const& c : chosen.choices)
+    for (auto const& p : c.parameters)
+      if (p.in_rows) return true;
   return false;
 }
 
@@ -189,6 +201,8 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
       for (auto const* it :
            {&parameter.use, &parameter.grad, &parameter.updated_at(), &parameter.store})
         mix_placement(*it);
+    for (int k = 0; k < p[i].parameters.size(); ++k)
+      if (p[i].parameters[k].in_rows) mix(k + 1);
     for (auto const& statistic : p[i].statistics)
       for (auto const* it : {&statistic.from, &statistic.to}) mix_placement(*it);
   }

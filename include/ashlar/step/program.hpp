@@ -17,6 +17,7 @@
 #include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/step/action.hpp>
+#include <ashlar/step/row_exchange.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -68,6 +69,7 @@ struct program {
   std::vector<program_crossing> crossings;
   std::vector<cross_mesh_plan> crossing_plans;  ///< a crossing runs only the `across` of its plan
   std::vector<halo_layout> halos;               ///< the distinct exchanges of halos
+  std::vector<row_exchange> row_exchanges;      ///< the exchanges of rows of gradients
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
@@ -81,6 +83,9 @@ struct program {
   }
   constexpr halo_layout const& halo_of(action const& a) const {
     return halos[static_cast<std::size_t>(a.halo)];
+  }
+  constexpr row_exchange const& rows_of(action const& a) const {
+    return row_exchanges[static_cast<std::size_t>(a.rows)];
   }
   constexpr value const& value_of(int number) const {
     return values[static_cast<std::size_t>(number)];

@@ -68,17 +68,16 @@ class program_builder : public halo_writer {
       auto& own = parameters(element_);
       for (int k = 0; k < spec.parameters.size(); ++k) {
         shape const& extents = spec.parameters[k].extents;
-        bool const is_apart = c.parameters[k].is_updated_apart();
-        std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
-        std::int64_t const update = is_apart ? bytes_of(extents, c.parameters[k].update, 1) : store;
+        parameter_choice const& p = c.parameters[k];
+        bool const is_apart = p.is_updated_apart();
+        std::int64_t const update = bytes_of(extents, p.updated_at(), 1);
+        auto const store = bytes_of(extents, p.store, is_apart ? net_.element_size : a);
         bool const is_later = spec.parameters[k].tie == tie_role::later;
         own.stored.push_back(is_later ? stored_by_first_use(k)
-                                      : add_value(value_kind::stored, k,
-                                                  store * (is_apart ? net_.element_size : a)));
+                                      : add_value(value_kind::stored, k, store));
         own.master.push_back(is_apart && !is_later ? add_value(value_kind::master, k, update * a)
                                                    : -1);
-        own.sum.push_back(
-            add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
+        own.sum.push_back(add_value(value_kind::sum, k, sum_bytes(net_, spec, c, k, chosen_.mesh)));
         own.gradient.push_back(-1);
         if (!is_later) made_.resident += update * (stored_size(net_) - 2 * a);
       }
@@ -147,8 +146,8 @@ class program_builder : public halo_writer {
   constexpr void renew(int first, int last) { visit_once(phase::renew, first, last); }
   constexpr program finished() const { return with_releases(made_); }
 
-  // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
-  // computation and each redistribution of a step. Each function adds actions to the program.
+  // These functions make this class a visitor: visit.hpp calls them for each computation, exchange
+  // of rows and redistribution of a step. Each function adds actions to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
@@ -173,6 +172,13 @@ class program_builder : public halo_writer {
     made_.actions.push_back(a);
     if (!a.makes.empty() && made_.value_of(a.makes[0]).kind == value_kind::dx_halo)
       add_halo(halo_user_here(), a.makes[0], add_dx());
+  }
+
+  constexpr void exchange_rows(int k) {
+    auto const rows = row_exchange_of(net_.spec(element_), chosen_[element_], k, chosen_.mesh,
+                                      net_.micro_batches);
+    auto& own = parameters(element_);
+    own.gradient[k] = add_row_exchange(rows, net_.accumulation_size, element_, k, own.sum[k]);
   }
 
   constexpr void move(phase when, moved what, int index, shape const& extents,
@@ -231,13 +237,7 @@ class program_builder : public halo_writer {
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source, value_kind kind) {
-    program_move m;
-    m.phase = when;
-    m.element = element_;
-    m.what = what;
-    m.index = index;
-    m.micro_batch = micro_batch_;
-    m.from = source;
+    program_move const m{when, element_, what, index, micro_batch_, source};
     return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to);
   }
   constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {

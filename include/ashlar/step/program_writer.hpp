@@ -81,6 +81,27 @@ class program_writer {
     made_.actions.push_back(a);
   }
 
+  /// Adds the exchange of rows that makes the gradient of parameter k of element i from the value
+  /// `sum`. Returns the index of the gradient.
+  constexpr int add_row_exchange(row_exchange const& rows, int element_size, int i, int k,
+                                 int sum) {
+    auto const price = price_of_rows(rows, element_size, made_.mesh, machine_);
+    action a{.kind = action_kind::exchange_rows,
+             .phase = phase::synchronize,
+             .element = i,
+             .part = k,
+             .workspace = rows.exchange_bytes(element_size)};
+    a.rows = static_cast<int>(made_.row_exchanges.size());
+    a.rows_seconds = price.seconds;
+    a.rows_bytes = price.bytes;
+    a.reads.push_back(sum);
+    a.makes.push_back(
+        add_value({value_kind::gradient, i, k, 0, false, rows.all_bytes(element_size)}));
+    made_.row_exchanges.push_back(rows);
+    made_.actions.push_back(a);
+    return a.makes[0];
+  }
+
   /// Returns the index of a redistribution's plan in program::paths. Adds the plan if it is new.
   constexpr int path_of(shape const& extents, int size, placement const& from,
                         placement const& to) {

@@ -28,7 +28,7 @@ constexpr serial_time serial_seconds(program const& p, machine const& m) {
   for (int i = 0; i < static_cast<int>(p.actions.size()); ++i) {
     action const& a = p.actions[static_cast<std::size_t>(i)];
     time.work += a.seconds;
-    time.communication += a.halo_seconds;
+    time.communication += a.halo_seconds + a.rows_seconds;
     if (a.kind != action_kind::begin_move) continue;
     if (p.move_of(a).bucket < 0) {
       time.communication += p.path_of(p.move_of(a)).seconds;

@@ -96,7 +96,7 @@ class action_text {
     action const& a = p_.actions[static_cast<std::size_t>(i)];
     auto const& span = when_.actions[static_cast<std::size_t>(i)];
     std::string what = to_string(a.kind), more;
-    double bytes = 0, seconds = a.seconds, waits = a.halo_seconds;
+    double bytes = 0, seconds = a.seconds, waits = a.halo_seconds + a.rows_seconds;
     if (a.move >= 0) {
       program_move const& m = p_.move_of(a);
       bool const begins = a.kind == action_kind::begin_move;
@@ -108,11 +108,11 @@ class action_text {
         waits = span.end - span.start;
       }
     } else {
-      if (a.halo >= 0) bytes = double(a.halo_bytes);
-      if (a.kind == action_kind::update || a.kind == action_kind::add_gradient)
+      if (a.halo >= 0 || a.rows >= 0) bytes = double(a.halo_bytes + a.rows_bytes);
+      if (a.kind == action_kind::update || a.kind == action_kind::add_gradient || a.rows >= 0)
         what += std::string(" ") + net_.spec(a.element).parameters[a.part].name.text;
       for (int const v : a.kind == action_kind::release ? a.reads : a.makes)
-        if (a.halo < 0) bytes += double(p_.value_of(v).bytes);
+        if (a.halo < 0 && a.rows < 0) bytes += double(p_.value_of(v).bytes);
     }
     std::string line = right_set(std::to_string(i), 6) +
                        right_set(std::to_string(a.micro_batch), 6) + ' ' +

@@ -94,15 +94,17 @@ class timeline_fold {
         wait(last_[static_cast<std::size_t>(a.move)],
              made_.moves[static_cast<std::size_t>(a.move)].arrival);
       if (a.halo >= 0) wait_for_group(p_.halo_of(a).axes);
-      now_ += a.halo_seconds;
+      if (a.rows >= 0) wait_for_group(p_.rows_of(a).axes);
+      double const exchange = a.halo_seconds + a.rows_seconds;
+      now_ += exchange;
       now_ += a.seconds;
       auto& own = made_.elements[static_cast<std::size_t>(a.element)];
       own.work += a.seconds;
       made_.work += a.seconds;
-      own.communication += a.halo_seconds;
-      made_.communication += a.halo_seconds;
-      own.exposed += a.halo_seconds;
-      made_.exposed += a.halo_seconds;
+      own.communication += exchange;
+      made_.communication += exchange;
+      own.exposed += exchange;
+      made_.exposed += exchange;
       when.end = now_;
     }
     made_.seconds = now_;

@@ -6,7 +6,8 @@
 // The bytes that a rank receives in a program, per kind of collective. One function returns the
 // exact bytes of the rank at given coordinates. Another one returns the bytes that the cost model
 // uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos count
-// as permutes.
+// as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
+// batch, so they are predicted ones (row_exchange.hpp).
 
 #include <ashlar/step/transfer.hpp>
 
@@ -38,6 +39,11 @@ template <class Received, class Halo>
 constexpr collective_totals totals_of(program const& p, Received received, Halo halo) {
   collective_totals totals;
   for (auto const& a : p.actions) {
+    if (a.rows_bytes > 0) {
+      auto& own = totals.of[static_cast<int>(collective::all_gather)];
+      ++own.steps;
+      own.bytes += double(a.rows_bytes);
+    }
     if (a.halo < 0) continue;
     auto& own = totals.of[static_cast<int>(collective::permute)];
     ++own.steps;
@@ -101,7 +107,8 @@ constexpr std::vector<element_totals> element_table(program const& p) {
     own.work += a.seconds;
     bool const forward = a.kind == action_kind::exchange_halo;
     (forward ? own.activations : own.gradients) += a.halo_seconds;
-    own.received += double(a.halo_bytes);
+    own.parameters += a.rows_seconds;
+    own.received += double(a.halo_bytes + a.rows_bytes);
   }
   for (auto const& m : p.moves) {
     auto const& path = p.path_of(m);

@@ -81,9 +81,14 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
                     0, 1);
       break;
     case phase::synchronize:
-      for (int k = 0; k < spec.parameters.size(); ++k)
-        visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
-                   c.parameters.items[k].grad, c.parameters.items[k].updated_at());
+      for (int k = 0; k < spec.parameters.size(); ++k) {
+        if (!c.parameters.items[k].in_rows) {
+          visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
+                     c.parameters.items[k].grad, c.parameters.items[k].updated_at());
+        } else if constexpr (requires { visit.exchange_rows(k); }) {
+          visit.exchange_rows(k);
+        }
+      }
       break;
     case phase::renew:
       for (int k = 0; k < spec.parameters.size(); ++k)

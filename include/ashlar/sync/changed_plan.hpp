@@ -46,9 +46,9 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
     throw error(caller, "the plan is of another net. Give the problem for which it was made.");
 }
 
-/// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store` and
-/// `update` of every parameter, with its costs on machine `m`. `change` is called once for each
-/// parameter, in the order of the net. Both uses of a tied parameter get the placements that
+/// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
+/// `update` and `in_rows` of every parameter, with its costs on machine `m`. `in_rows` is false
+/// before. `change` is called once for each parameter, in the order of the net. Both uses of a tied parameter get the placements that
 /// `change` chooses for the first use. `builder` is the caller's name. Communicates nothing. Throws
 /// ashlar::error if `chosen` is a plan of another net, or if a parameter cannot have the new
 /// placements.
@@ -63,9 +63,9 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
     for (int k = 0; k < c.parameters.size(); ++k) {
       if (spec.parameters[k].tie == search::tie_role::later) continue;
       auto& p = c.parameters[k];
+      p.in_rows = false;
       change(p, spec.parameters[k].extents);
-      if (char const* const wrong = search::storage_fault(p, spec.parameters[k].extents,
-                                                          chosen.mesh))
+      if (char const* const wrong = search::storage_fault(p, spec.parameters[k], chosen.mesh))
         throw error(builder, "element " + std::to_string(i) + " (" + spec.name.text +
                                  "), parameter " + spec.parameters[k].name.text + ": " + wrong);
     }

@@ -31,8 +31,10 @@
 namespace ashlar::sync {
 
 /// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner
-/// along gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
+/// along gpu, read at use", "rows" if the gradient is in rows, or "local" if every rank has the
+/// whole gradient of what it stores.
 inline std::string strategy_text(search::parameter_choice const& p, topology const& t) {
+  if (p.in_rows) return "rows";
   auto const& at = p.updated_at();
   std::string axes;
   bool owned = false, other = false;
@@ -102,6 +104,15 @@ inline explained_plan explained(search::problem net, search::plan const& chosen,
     own.seconds += path.seconds;
     own.exposed += net.overlap ? when.moves[k].exposed : path.seconds;
   }
+  for (auto const& a : p.actions) {
+    if (a.rows < 0) continue;
+    auto& own = made.parameters[static_cast<std::size_t>(
+        index[static_cast<std::size_t>(a.element)][static_cast<std::size_t>(a.part)])];
+    own.received += double(a.rows_bytes);
+    made.received += double(a.rows_bytes);
+    own.seconds += a.rows_seconds;
+    own.exposed += a.rows_seconds;
+  }
   return made;
 }
 
@@ -118,7 +129,7 @@ struct explained_line {
 };
 
 constexpr bool same_strategy(search::parameter_choice const& a, search::parameter_choice const& b) {
-  return a.store == b.store && a.update == b.update;
+  return a.store == b.store && a.update == b.update && a.in_rows == b.in_rows;
 }
 
 /// Adds up the lines of equal parameters.

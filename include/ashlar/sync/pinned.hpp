@@ -79,13 +79,21 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net,
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       if (net.spec(i).parameters[k].tie == search::tie_role::later) continue;
       bool const is_named = flags[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)];
+      if constexpr (requires {
+                      Builder::fault(chosen[i].parameters[k], net.spec(i).parameters[k]);
+                    })
+        if (char const* const wrong = is_named ? Builder::fault(chosen[i].parameters[k],
+                                                                net.spec(i).parameters[k])
+                                               : nullptr)
+          throw error("sync::pinned", "\"" + std::string(name) + "\": " + wrong);
       made.push_back((is_named ? built : chosen)[i].parameters[k]);
     }
   std::size_t next = 0;
   return changed_plan("sync::pinned", net, chosen, m,
                       [&](search::parameter_choice& p, shape const&) {
                         p.store = made[next].store;
-                        p.update = made[next++].update;
+                        p.update = made[next].update;
+                        p.in_rows = made[next++].in_rows;
                       });
 }
 

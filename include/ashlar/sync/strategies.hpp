@@ -59,6 +59,7 @@ strategies(search::parameter_choice p, shape const& extents, topology const& t) 
   std::vector<search::parameter_choice> list;
   p.store = whole;
   p.update = {};
+  p.in_rows = false;
   list.push_back(p);
   auto const add = [&](placement const& at) {
     for (bool const at_use : {false, true}) {

@@ -32,6 +32,11 @@ struct adam_w {
   template <class T>
   using state = adam_w_state<T>;
 
+  /// Returns why gradients cannot be in rows (optimizer.hpp).
+  char const* rows_fault() const {
+    return "AdamW changes all rows of a parameter in every step. Use train::adam_w_rows, which is "
+           "another optimizer: it changes only the rows with a gradient.";
+  }
   /// Throws ashlar::error if an option has an invalid value.
   void check() const {
     require_option("adam_w", "lr", lr, 0);
@@ -53,17 +58,22 @@ class adam_w_state {
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     auto const shards = p.template shards<T>();
     T* const moments = moments_.of(index, p);
-    device::adam_w_factors f;
-    f.lr = options_.lr * scale.rate;
-    f.beta1 = options_.beta1;
-    f.beta2 = options_.beta2;
-    f.epsilon = options_.epsilon;
-    f.weight_decay = p.decays() ? options_.weight_decay : 0;
-    f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
-    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
-    f.gradient_scale = scale.clip;
-    adam_w_update(p.processor(), f, shards.gradient, shards.elements, moments,
-                  moments + shards.elements, shards.value, shards.copy);
+    adam_w_update(p.processor(), factors(step, p.decays(), scale), shards.gradient, shards.elements,
+                  moments, moments + shards.elements, shards.value, shards.copy);
+  }
+
+  /// Updates the rows of p that have a gradient, and their moments. Expects a gradient in rows.
+  template <class Parameter>
+  void update_rows(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
+    auto const shards = p.template shards<T>();
+    T* const moments = moments_.of(index, p);
+    auto const& rows = p.rows()->template gradient<T>();
+    auto const f = factors(step, p.decays(), scale);
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+      T* const first = moments + rows.id(i) * rows.columns;
+      adam_w_update(p.processor(), f, rows.row(i), rows.columns, first, first + shards.elements,
+                    shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
+    }
   }
 
   /// Calls f(name, shard) for each array of parameter p's state (optimizer.hpp).
@@ -75,6 +85,19 @@ class adam_w_state {
   }
 
  private:
+  device::adam_w_factors factors(std::int64_t step, bool decays, update_scale scale) const {
+    device::adam_w_factors f;
+    f.lr = options_.lr * scale.rate;
+    f.beta1 = options_.beta1;
+    f.beta2 = options_.beta2;
+    f.epsilon = options_.epsilon;
+    f.weight_decay = decays ? options_.weight_decay : 0;
+    f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
+    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
+    f.gradient_scale = scale.clip;
+    return f;
+  }
+
   adam_w options_;
   optimizer_memory<T, adam_w::states> moments_;
 };

@@ -12,6 +12,10 @@
 //   state.update(index, step, parameter, scale)
 //   state.for_each_array(index, parameter, f)      calls f(name, shard) for each stored array
 //
+// A gradient may be in rows (nn/gradient_rows.hpp): parameter.rows() is then not null and has the
+// rows of this step. Only an optimizer that has a member rows_fault() const gets such parameters.
+// It returns null, or why the options do not allow them.
+//
 //   check()     optional: throws ashlar::error if an option has an invalid value (require_option)
 //   states      the number of values stored per parameter element
 //   T           the type of the stored values
@@ -60,6 +64,23 @@ inline void require_option(char const* optimizer, char const* name, double value
                   least, most);
   throw error(optimizer, text);
 }
+
+namespace detail {
+
+/// Throws ashlar::error if the model has a gradient in rows and the optimizer cannot update rows.
+template <class Model, class Optimizer>
+void require_row_updates(Model& model, Optimizer const& optimizer) {
+  model.for_each_parameter([&](auto const& p) {
+    if (p.rows() == nullptr) return;
+    char const* wrong =
+        "this optimizer does not update rows. train::sgd and train::adam_w_rows do.";
+    if constexpr (requires { optimizer.rows_fault(); }) wrong = optimizer.rows_fault();
+    if (wrong != nullptr)
+      throw error("trainer", "the gradient of " + p.path() + " is in rows, but " + wrong);
+  });
+}
+
+}  // namespace detail
 
 /// The state of an optimizer: `States` values for each element of each parameter, initially zero.
 template <class T, int States>

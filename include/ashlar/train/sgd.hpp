@@ -10,6 +10,9 @@
 // Weight decay is an L2 penalty: weight_decay times the weight is added to the gradient, and so
 // weight decay enters the momentum. In AdamW (adam_w.hpp), weight decay does not enter the moments.
 // The optimizer stores one value per parameter element, its velocity.
+//
+// Without momentum and weight decay, rows without a gradient stay as they are. Then a gradient may
+// be in rows, and an update touches these rows only.
 
 #include <cstdint>
 
@@ -30,6 +33,13 @@ struct sgd {
   template <class T>
   using state = sgd_state<T>;
 
+  /// Returns why gradients cannot be in rows, or null if they can (optimizer.hpp).
+  char const* rows_fault() const {
+    return momentum == 0 && weight_decay == 0
+               ? nullptr
+               : "momentum and weight decay change all rows. Set momentum and weight_decay of "
+                 "train::sgd to 0, or let the plan keep the gradient as a tensor.";
+  }
   /// Throws ashlar::error if an option has an invalid value.
   void check() const {
     require_option("sgd", "lr", lr, 0);
@@ -45,13 +55,21 @@ class sgd_state {
 
   template <class Parameter>
   void update(std::size_t index, std::int64_t, Parameter& p, update_scale scale) {
-    auto const shards = p.template shards<T>();
-    T* const velocity = velocity_.of(index, p);
     device::sgd_factors f;
     f.lr = options_.lr * scale.rate;
     f.momentum = options_.momentum;
     f.weight_decay = p.decays() ? options_.weight_decay : 0;
     f.gradient_scale = scale.clip;
+    auto const shards = p.template shards<T>();
+    if (auto const* const in_rows = p.rows()) {
+      auto const& rows = in_rows->template gradient<T>();
+      std::vector<T> velocity(static_cast<std::size_t>(rows.columns));  // without effect
+      for (std::int64_t i = 0; i < rows.size(); ++i)
+        sgd_update(p.processor(), f, rows.row(i), rows.columns, velocity.data(),
+                   shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
+      return;
+    }
+    T* const velocity = velocity_.of(index, p);
     sgd_update(p.processor(), f, shards.gradient, shards.elements, velocity, shards.value,
                shards.copy);
   }

@@ -43,6 +43,7 @@
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/batch_data.hpp>
+#include <ashlar/train/gradient_squares.hpp>
 #include <ashlar/train/local_batch.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/sgd.hpp>
@@ -67,6 +68,7 @@ class trainer {
                                 model.target_extents(), model.stage_mesh().coordinate())),
         has_mixtures_(nn::has_mixtures(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
+    detail::require_row_updates(model, optimizer);
     if (!(options_.clip > 0))
       throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
     std::int64_t parameters = 0;
@@ -289,16 +291,8 @@ class trainer {
     walker_.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
     double* squares = totals_.data();
-    model_->for_each_parameter([&](auto& p) {
-      ++squares;
-      auto const& own = p.value().mesh();
-      if (!own.is_here()) return;  // a parameter of another stage
-      auto const& g = p.gradient();
-      if (is_representative(g.placement(), own.coordinate()))
-        add_sum_of_squares(on, mesh.memory(),
-                           static_cast<stored_type const*>(g.template data_as<stored_type>()),
-                           g.local_elements(), squares);
-    });
+    model_->for_each_parameter(
+        [&](auto& p) { detail::add_squares<stored_type>(p, mesh.memory(), ++squares); });
   }
 
   /// Returns the seconds that this rank has spent in communication, in all steps.

@@ -40,15 +40,27 @@ void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows
   }
 }
 
+/// Adds dy[t] to the row of token t, for each token whose row is in the shard. The shard has the
+/// rows [first_row, first_row + rows) of the table, and row_of(i) returns a pointer to the gradient
+/// of its row i.
+template <class T, class RowOf>
+  requires requires(RowOf row_of) { *row_of(std::int64_t()) += T(); }
+void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,
+                        std::int64_t first_row, std::int64_t rows, std::int64_t cols,
+                        RowOf row_of) {
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    std::int64_t const row = ids[t] - first_row;
+    if (row >= 0 && row < rows) add_inplace(dy + t * cols, cols, row_of(row));
+  }
+}
+
 /// Adds dy[t] to the gradient of table row ids[t], for each token t. `dtable` has the rows
 /// [first_row, first_row + rows). Ids of other rows are ignored.
 template <class T>
 void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,
                         std::int64_t first_row, std::int64_t rows, std::int64_t cols, T* dtable) {
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    std::int64_t const row = ids[t] - first_row;
-    if (row >= 0 && row < rows) add_inplace(dy + t * cols, cols, dtable + row * cols);
-  }
+  embedding_backward(dy, ids, tokens, first_row, rows, cols,
+                     [=](std::int64_t row) { return dtable + row * cols; });
 }
 
 /// Computes y[t] += positions[(first_token + t) % sequence] for each row t of y [tokens, cols]. Row

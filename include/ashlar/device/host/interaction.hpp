@@ -115,12 +115,22 @@ void embedding_tables_forward(T const* values, std::int32_t const* ids, table_ex
 }
 
 /// Adds each row dy[b, j] to the gradient of row ids[b, j] of table j, if this rank has that row.
+/// row_of(i) returns a pointer to the gradient of row i of `values` [tables * rows, columns].
+template <class T, class RowOf>
+  requires requires(RowOf row_of) { *row_of(std::int64_t()) += T(); }
+void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
+                               RowOf row_of) {
+  detail::for_each_look_up(ids, e, [=](std::int64_t i, std::int64_t row) {
+    if (row >= 0) add_inplace(dy + i * e.columns, e.columns, row_of(row));
+  });
+}
+
+/// Does the same with an array of the gradients of all rows.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {
-  detail::for_each_look_up(ids, e, [=](std::int64_t i, std::int64_t row) {
-    if (row >= 0) add_inplace(dy + i * e.columns, e.columns, dvalues + row * e.columns);
-  });
+  embedding_tables_backward(dy, ids, e,
+                            [=](std::int64_t row) { return dvalues + row * e.columns; });
 }
 
 }  // namespace ashlar::device::host

@@ -242,7 +242,7 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
   int const parts = !own_order ? stages : order.positions, axis = stage_axis_of(j, t, parts);
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
-  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh, version >= 4);
+  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh, version);
   bool const keeps_all = version == 1 || (version > 3 && !j.contains("recomputed"));
   auto const recomputed = keeps_all ? std::vector<int>(limits.size() - 1)
                                     : recomputed_of(j.at("recomputed"), net, limits);

@@ -19,7 +19,9 @@
 // entry such as "recomputed": 8 has the number of recomputed segments. If micro-batches take turns
 // (step/turns.hpp), the version is 3, and there is an entry such as "interleaved": 2 too. If a
 // parameter is updated at another placement than that at which it is stored, the version is 4. Then
-// the parameter has an entry "update" after "store", and the plan has the entries of version 3.
+// the parameter has an entry "update" after "store", and the plan has the entries of version 3. If
+// gradients are kept in rows (step/row_exchange.hpp), the version is 5. Then their parameters have
+// an entry "rows": true, and the plan has the entries of version 4.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -33,7 +35,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 4;
+inline constexpr int plan_version = 5;
 
 namespace detail {
 
@@ -57,6 +59,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
                                        {"store", to_string(c.parameters[k].store)}});
       if (c.parameters[k].is_updated_apart())
         element["parameters"].back()["update"] = to_string(c.parameters[k].update);
+      if (c.parameters[k].in_rows) element["parameters"].back()["rows"] = true;
     }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
@@ -73,8 +76,9 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  bool const is_apart = search::updates_apart(plan), in_turns = plan.interleaved > 1;
-  j["version"] = is_apart ? plan_version : in_turns ? 3 : plan.recomputed > 0 ? 2 : 1;
+  bool const rows = search::has_rows(plan), in_turns = plan.interleaved > 1;
+  bool const is_apart = search::updates_apart(plan) || rows;
+  j["version"] = rows ? plan_version : is_apart ? 4 : in_turns ? 3 : plan.recomputed > 0 ? 2 : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
@@ -97,11 +101,10 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net. `may_update_apart` says whether parameters may have an entry
-/// "update". The turn of a branch has no rows, since the branch's ends determine its placements.
+/// fit the layer `spec` of the net. `version` is that of the file. The turn of a branch has no rows,
+/// since the branch's ends determine its placements.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
-                                      search::element_kind kind, topology const& t,
-                                      bool may_update_apart) {
+                                      search::element_kind kind, topology const& t, int version) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
@@ -124,7 +127,9 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                   std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
-    if (may_update_apart)
+    if (version >= 5)
+      refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows"});
+    else if (version == 4)
       refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update"});
     else refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
     if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
@@ -136,8 +141,9 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                     placement_of(p, "store", rank, t)};
     if (choice.store.has_partial()) throw error("store", "a parameter cannot be stored partial.");
     if (p.contains("update")) choice.set_update(placement_of(p, "update", rank, t));
-    if (char const* const wrong = storage_fault(choice, spec.parameters[k].extents, t))
-      throw error("update", wrong);
+    choice.in_rows = p.value("rows", false);
+    if (char const* const wrong = storage_fault(choice, spec.parameters[k], t))
+      throw error(choice.in_rows ? "rows" : "update", wrong);
     c.parameters.push_back(choice);
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
@@ -186,7 +192,7 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
 /// fit the layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
-                topology const& t, bool may_update_apart) {
+                topology const& t, int version) {
   if (static_cast<int>(elements.size()) != net.size())
     throw error("elements", "the plan has " + std::to_string(elements.size()) +
                                 ", but the net has " + std::to_string(net.size()) +
@@ -195,7 +201,7 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   for (int i = 0; i < net.size(); ++i) {
     try {
       plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i),
-                                       net[i].kind, t, may_update_apart));
+                                       net[i].kind, t, version));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }
@@ -250,7 +256,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                     std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
-  plan.choices = choices_of<N>(j.at("elements"), net, t, version >= 4);
+  plan.choices = choices_of<N>(j.at("elements"), net, t, version);
   search::predict(plan, net, m);
   return plan;
 }

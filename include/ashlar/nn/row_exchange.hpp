@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Adds up the rows of several ranks: the exchange of a gradient in rows (step/row_exchange.hpp has
+// the two ways and their prices).
+//
+// First the ranks gather the numbers of their ids, then the ids. From then on all ranks know which
+// rows each rank has. So they choose the same way, and the messages contain rows without ids. Every
+// sum starts with the rank of the lowest number that has the row and adds the others in the order
+// of the ranks, so both ways give the same bits.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/abandon_on_exception.hpp>
+#include <ashlar/comm/counted_transfer.hpp>
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/layout/split.hpp>
+#include <ashlar/nn/row_sums.hpp>
+#include <ashlar/step/row_exchange.hpp>
+#include <ashlar/support/buffer.hpp>
+
+namespace ashlar::nn {
+
+/// The ids of all ranks of a group, and their union.
+class ids_of_ranks {
+ public:
+  /// `ids` has the ids of all ranks in ascending order, one rank after the other; `counts` has
+  /// their numbers.
+  ids_of_ranks(std::vector<std::int32_t> ids, std::vector<std::int64_t> const& counts)
+      : ids_(std::move(ids)), all_(ids_) {
+    std::sort(all_.begin(), all_.end());
+    all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
+    for (auto const n : counts) begin_.push_back(begin_.back() + n);
+  }
+
+  int ranks() const { return static_cast<int>(begin_.size()) - 1; }
+  std::vector<std::int32_t> const& all() const { return all_; }
+  std::int64_t count(int rank) const { return end(rank) - begin(rank); }
+  std::int32_t id(int rank, std::int64_t i) const {
+    return ids_[static_cast<std::size_t>(begin(rank) + i)];
+  }
+  /// Returns the part of the union that rank `owner` sums up.
+  interval part(int owner) const {
+    return balanced_part({0, static_cast<std::int64_t>(all_.size())}, ranks(), owner);
+  }
+  /// Returns which of the ids of a rank, counted from its first one, belong to an owner.
+  interval owned(int rank, int owner) const {
+    auto const own = part(owner);
+    auto const place = [&](std::int64_t at) {
+      auto const first = ids_.begin() + static_cast<std::ptrdiff_t>(begin(rank));
+      auto const last = ids_.begin() + static_cast<std::ptrdiff_t>(end(rank));
+      if (at == static_cast<std::int64_t>(all_.size())) return count(rank);
+      return static_cast<std::int64_t>(
+          std::lower_bound(first, last, all_[static_cast<std::size_t>(at)]) - first);
+    };
+    std::int64_t const from = place(own.begin);
+    return {from, place(own.begin + own.size) - from};
+  }
+  /// Returns the numbers of ids and rows that a rank receives.
+  search::rows_load load(int rank) const {
+    std::int64_t const others = static_cast<std::int64_t>(ids_.size()) - count(rank);
+    std::int64_t given = 0;
+    for (int j = 0; j < ranks(); ++j)
+      if (j != rank) given += owned(j, rank).size;
+    return {others, others, given, static_cast<std::int64_t>(all_.size()) - part(rank).size};
+  }
+
+ private:
+  std::int64_t begin(int rank) const { return begin_[static_cast<std::size_t>(rank)]; }
+  std::int64_t end(int rank) const { return begin_[static_cast<std::size_t>(rank) + 1]; }
+
+  std::vector<std::int32_t> ids_, all_;
+  std::vector<std::int64_t> begin_{0};
+};
+
+namespace detail {
+
+/// Runs a transfer of which every member knows the sizes: size(i, j) elements go from member i to
+/// member j. Returns what this rank received. Does nothing if no rank has elements.
+template <class T, class Mesh, class Size>
+std::vector<T> transferred(Mesh const& m, collective kind, axis_list const& axes,
+                           std::vector<T> const& from, Size const& size) {
+  auto const what = counted_transfer(kind, axes, m.topology(), m.coordinate(), size);
+  std::vector<T> to(static_cast<std::size_t>(what.to.elements()));
+  if (what.largest_source == 0) return to;
+  // Other ranks may read these arrays directly, so they are in the memory of the mesh.
+  buffer<T> const source(m.memory(), static_cast<std::int64_t>(from.size()));
+  buffer<T> const target(m.memory(), what.to.elements());
+  std::copy(from.begin(), from.end(), source.data());
+  m.run(what, element_type_of<T>, source.data(), target.data());
+  std::copy_n(target.data(), to.size(), to.begin());
+  return to;
+}
+
+/// Adds a row to a sum, which is zero at first.
+template <class T>
+void add_row(T const* row, std::int64_t columns, T* sum) {
+  for (std::int64_t k = 0; k < columns; ++k) sum[k] += row[k];
+}
+
+/// Returns the sums of the rows of `ids.all()` that `part` names. `rows` has, for each rank, its
+/// rows of this part, in the order of their ids.
+template <class T>
+std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::int64_t columns,
+                           std::vector<T> const& rows, std::vector<interval> const& of_rank) {
+  std::vector<T> sums(static_cast<std::size_t>(part.size * columns), T(0));
+  T const* row = rows.data();
+  for (int r = 0; r < ids.ranks(); ++r) {
+    auto const& own = of_rank[static_cast<std::size_t>(r)];
+    std::int64_t at = part.begin;
+    for (std::int64_t i = own.begin; i < own.begin + own.size; ++i, ++at, row += columns) {
+      while (ids.all()[static_cast<std::size_t>(at)] != ids.id(r, i)) ++at;
+      add_row(row, columns, sums.data() + (at - part.begin) * columns);
+    }
+  }
+  return sums;
+}
+
+}  // namespace detail
+
+/// Returns the sums of the rows `own` of all ranks along `axes`, on each of these ranks. `way` is
+/// the way to take; null: the cheaper one on the mesh's machine. Collective over the group: two
+/// all-gathers of ids, then an all-gather of rows, or an all-to-all and an all-gather of rows.
+template <class T, class Mesh>
+sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<T> own,
+                              search::rows_way const* way = nullptr) {
+  auto const& t = m.topology();
+  int const members = t.group_size(axes), me = t.index_in_group(m.coordinate(), axes);
+  if (members == 1 || !m.is_here()) return own;
+  // The numbers of rows differ between ranks, so memory may be exhausted on one rank alone. The
+  // other ranks must then not wait for it, so an exception abandons the mesh.
+  abandon_on_exception const guard(m.operations());
+  std::int64_t const d = own.columns;
+  auto const counts = detail::transferred<std::int64_t>(
+      m, collective::all_gather, axes, {own.size()}, [](int, int) { return std::int64_t(1); });
+  auto const count = [&](int r) { return counts[static_cast<std::size_t>(r)]; };
+  ids_of_ranks const ids(
+      detail::transferred<std::int32_t>(m, collective::all_gather, axes, own.ids,
+                                        [&](int from, int) { return count(from); }),
+      counts);
+
+  search::row_exchange rows;
+  rows.axes = axes;
+  rows.members = members;
+  rows.columns = d;
+  search::rows_seconds busiest;
+  for (int r = 0; r < members; ++r) {
+    auto const time = search::seconds_of_rows(rows, ids.load(r), int(sizeof(T)), t, m.machine());
+    busiest.gathered = std::max(busiest.gathered, time.gathered);
+    busiest.by_owners = std::max(busiest.by_owners, time.by_owners);
+  }
+  sorted_rows<T> made;
+  made.ids = ids.all();
+  made.columns = d;
+  std::vector<interval> of_rank;
+  if ((way == nullptr ? busiest.cheaper() : *way) == search::rows_way::gathered) {
+    auto const gathered = detail::transferred<T>(m, collective::all_gather, axes, own.values,
+                                                 [&](int from, int) { return count(from) * d; });
+    for (int r = 0; r < members; ++r) of_rank.push_back({0, count(r)});
+    made.values = detail::summed_rows(ids, {0, static_cast<std::int64_t>(made.ids.size())}, d,
+                                      gathered, of_rank);
+    return made;
+  }
+  auto const mine = detail::transferred<T>(
+      m, collective::all_to_all, axes, own.values,
+      [&](int from, int to) { return ids.owned(from, to).size * d; });
+  for (int r = 0; r < members; ++r) of_rank.push_back(ids.owned(r, me));
+  auto const sums = detail::summed_rows(ids, ids.part(me), d, mine, of_rank);
+  made.values = detail::transferred<T>(m, collective::all_gather, axes, sums,
+                                       [&](int from, int) { return ids.part(from).size * d; });
+  return made;
+}
+
+}  // namespace ashlar::nn
