@@ -70,9 +70,11 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
   }
   do {
     layer_choice candidate = detail::assemble_choice(spec, rows, order);
-    for (int k = 0; k < c.parameters.size(); ++k)
-      candidate.parameters[k].store = c.parameters[k].store,
+    for (int k = 0; k < c.parameters.size(); ++k) {
+      candidate.parameters[k].store = c.parameters[k].store;
       candidate.parameters[k].update = c.parameters[k].update;
+      candidate.parameters[k].wire = c.parameters[k].wire;
+    }
     if (candidate == c) return true;
   } while (detail::next_order(order));
   return false;

@@ -36,7 +36,7 @@
 // statistics, and the shards between the steps of a redistribution.
 
 #include <ashlar/layout/layout.hpp>
-#include <ashlar/plan/packing.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/halo.hpp>
 #include <ashlar/step/visit.hpp>
@@ -210,6 +210,14 @@ constexpr std::int64_t workspace_bytes(layer_spec const& spec, layer_choice cons
   return bytes + (static_cast<std::int64_t>(temporary) + 1) * element_size;
 }
 
+/// Returns the bytes of the errors of a parameter's gradient that a rank keeps between two steps,
+/// if the wire of the gradient has error feedback. `a` is accumulation_size.
+constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const& p, int a,
+                                   topology const& t) {
+  if (!p.wire.feedback) return 0;
+  return error_bytes(plan_encoded(extents, a, p.grad, p.updated_at(), p.wire, t, {}), t);
+}
+
 namespace step_detail {
 
 /// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
@@ -248,6 +256,14 @@ struct phase_memory {
                                 (is_copy ? element_size : accumulation_size);
     std::int64_t const target = max_local_elements(extents, mesh, to) *
                                 (when == phase::synchronize ? accumulation_size : element_size);
+    auto const& wire = choice.parameters.items[index].wire;
+    if (when == phase::synchronize && !wire.is_exact()) {
+      std::int64_t const moving = encoded_moving_bytes(
+          plan_encoded(extents, accumulation_size, from, to, wire, mesh, {}), mesh);
+      raise(held + (moving > target ? moving : target));
+      if (!is_added_at_once(when, index)) held += target;
+      return;
+    }
     if (when == phase::renew) return raise(moving_bytes(source, target, mesh.ranks()));
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
@@ -348,7 +364,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     std::int64_t const update = p.is_updated_apart() ? max_local_elements(extents, t, p.update)
                                                      : store;
     auto const& tied = spec.parameters.items[k];
-    bytes.lasting += a * grad;
+    bytes.lasting += a * grad + error_bytes(extents, p, a, t);
     if (tied.tie != tie_role::later)
       bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy on the later use's part

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include <ashlar/plan/wire.hpp>
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
@@ -30,6 +31,8 @@ struct parameter_choice {
   /// optimizer updates. A placement without axes means that these three are at `store`. So `update`
   /// itself is never equal to `store` (set_update).
   placement update{};
+  /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
+  wire_format wire{};
 
   /// Returns whether the parameter is updated at one placement and stored at another.
   constexpr bool is_updated_apart() const { return update.axis.count > 0; }
@@ -86,6 +89,15 @@ constexpr bool updates_apart(basic_plan<N> const& chosen) {
   for (auto const& c : chosen.choices)
     for (auto const& p : c.parameters)
       if (p.is_updated_apart()) return true;
+  return false;
+}
+
+/// Returns whether the gradient of any parameter is synchronized with a wire that is not exact.
+template <int N>
+constexpr bool has_wires(basic_plan<N> const& chosen) {
+  for (auto const& c : chosen.choices)
+    for (auto const& p : c.parameters)
+      if (!p.wire.is_exact()) return true;
   return false;
 }
 
@@ -160,10 +172,13 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
   for (int i = 0; i < p.size(); ++i) {
     for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix_placement(*it);
-    for (auto const& parameter : p[i].parameters)
+    for (auto const& parameter : p[i].parameters) {
       for (auto const* it :
            {&parameter.use, &parameter.grad, &parameter.updated_at(), &parameter.store})
         mix_placement(*it);
+      if (auto const& w = parameter.wire; !w.is_exact())
+        for (int const part : {static_cast<int>(w.kind), int(w.feedback), w.one_of}) mix(part);
+    }
     for (auto const& statistic : p[i].statistics)
       for (auto const* it : {&statistic.from, &statistic.to}) mix_placement(*it);
   }

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial
-// order: every end_move directly follows its begin_move, and every value is released right after
-// its last reader.
+// The implementation of build.hpp, also for build_stage.hpp. Programs are built in serial order:
+// every end_move directly follows its begin_move, and values are released after their last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -21,10 +20,9 @@
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
-// without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
-//
-// Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
-// parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
+// without a loss) makes its own dx. The end of a skip cuts its dy into two gradients. Several
+// micro-batches may be in flight at a time, so each has tensors of its own. A tied parameter
+// (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>
@@ -87,7 +85,8 @@ class program_builder : public halo_writer {
         own.sum.push_back(
             add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
         own.gradient.push_back(-1);
-        if (!is_later) made_.resident += update * (stored_size(net_) - 2 * a);
+        made_.resident += error_bytes(extents, c.parameters[k], a, chosen_.mesh) +
+                          (is_later ? 0 : update * (stored_size(net_) - 2 * a));
       }
     }
   }
@@ -243,7 +242,8 @@ class program_builder : public halo_writer {
     m.index = index;
     m.micro_batch = micro_batch_;
     m.from = source;
-    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to);
+    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to,
+                          wire_of(chosen_[element_], what, when, index));
   }
   constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
     return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});

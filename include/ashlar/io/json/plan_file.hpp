@@ -41,6 +41,9 @@ namespace detail {
 template <int N>
 nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
                                      search::basic_plan<N> const& plan) {
+  if (has_wires(plan))
+    throw error("save_plan", "plan files have no entries for the wires of gradients. Save the plan "
+                             "without wires, and apply sync::encoded after loading it.");
   nlohmann::ordered_json list;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
