@@ -57,11 +57,9 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
   x.axes = first.axes;
   x.members = t.group_size(first.axes);
   x.index = t.index_in_group(here, first.axes);
-  if (steps.size() == 1) {
-    x.extents = *steps.front().extents;
-    x.before = first.from;
-    x.after = first.to;
-  }
+  x.extents = *steps.front().extents;  // messages name the first tensor
+  x.before = first.from;
+  x.after = first.to;
   // The box of tensor s of which `member` owns the sum, or which it contributes.
   auto const own_box = [&](tensor_step const& s, coordinates const& member) {
     return local_box(*s.extents, t, made.sums ? s.step->to : s.step->from, member);
@@ -115,8 +113,10 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
     }
   }
   x.set_fingerprint();
-  x.fingerprint ^= static_cast<std::uint32_t>(0x9e3779b9u * static_cast<unsigned>(made.wire.kind) +
-                                              static_cast<unsigned>(made.wire.one_of));
+  // All members have the same wire and the same total of bytes.
+  x.fingerprint ^= 0x9e3779b9u * static_cast<std::uint32_t>(made.wire.kind) +
+                   static_cast<std::uint32_t>(made.wire.one_of) +
+                   0x85ebca6bu * static_cast<std::uint32_t>(total);
   return made;
 }
 
