@@ -41,7 +41,7 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
   if (!found && problem.interleaved == 0)
     as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
   auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
-  return synchronized_by(o.sync, problem, plan, machine);
+  return encoded_by(o.wire, problem, synchronized_by(o.sync, problem, plan, machine), machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,
@@ -50,6 +50,7 @@ std::string report_layout(training_options const& o, search::problem const& prob
   std::ostringstream text;
   text << search::explain(problem, plan, machine);
   if (!o.sync.empty()) text << '\n' << ashlar::sync::explain(problem, plan, machine);
+  if (!o.wire.empty()) text << '\n' << wire_text(o.wire, problem, plan, machine);
   return text.str();
 }
 

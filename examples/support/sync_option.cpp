@@ -10,6 +10,7 @@
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
 
@@ -27,19 +28,44 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name) {
       ->check(CLI::IsMember(names));
 }
 
+CLI::Option* add_wire_option(CLI::App& app, std::string& name) {
+  return app.add_option("--wire", name,
+                        "how gradients that are summed over ranks are encoded on their way: bf16, "
+                        "half, int8, one-bit or top-k/100, each also as int8+feedback");
+}
+
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }
 
 namespace {
 
 /// Throws ashlar::error if a plan needs more memory on a rank than the machine has.
-void refuse_more_memory(std::string const& name, std::int64_t bytes,
+void refuse_more_memory(std::string const& option, std::int64_t bytes,
                         ashlar::machine const& machine) {
   if (machine.memory > 0 && bytes > machine.memory)
-    throw ashlar::error("--sync " + name,
+    throw ashlar::error(option,
                         "the plan then needs " + ashlar::bytes_text(double(bytes)) +
                             " of memory on a rank, but the limit is " +
                             ashlar::bytes_text(double(machine.memory)) +
-                            ". Take zero3 or auto, raise the limit, or use more ranks.");
+                            ". Take --sync zero3 or auto, raise the limit, or use more ranks.");
+}
+
+ashlar::wire_format wire_named(std::string const& name) {
+  auto const found = ashlar::parse_wire(name);
+  if (!found.is_valid)
+    throw ashlar::error("--wire", "there is no wire \"" + name +
+                                      "\". Wires are exact, bf16, half, int8, one-bit and "
+                                      "top-k/100, each but exact also with +feedback.");
+  return found.wire;
+}
+
+/// Returns the plan with the seconds of a step with overlap, if the problem has overlap.
+search::plan with_overlapped_seconds(search::problem const& problem, search::plan made,
+                                     ashlar::machine const& machine) {
+  if (!problem.overlap) return made;
+  auto const overlapped = search::overlap_of(problem, made, machine);
+  made.seconds = overlapped.seconds();
+  made.communication_seconds = overlapped.when.exposed;
+  return made;
 }
 
 }  // namespace
@@ -56,13 +82,24 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
     return best.chosen;
   }
   auto made = ashlar::sync::named(name, problem, plan, machine);
-  refuse_more_memory(name, made.memory, machine);
-  if (problem.overlap) {  // seconds of such plans are those of steps with overlap
-    auto const overlapped = search::overlap_of(problem, made, machine);
-    made.seconds = overlapped.seconds();
-    made.communication_seconds = overlapped.when.exposed;
-  }
-  return made;
+  refuse_more_memory("--sync " + name, made.memory, machine);
+  return with_overlapped_seconds(problem, made, machine);
+}
+
+search::plan encoded_by(std::string const& name, search::problem problem, search::plan const& plan,
+                        ashlar::machine const& machine) {
+  if (name.empty()) return plan;
+  problem.interleaved = plan.interleaved;
+  auto made = ashlar::sync::encoded{wire_named(name)}(problem, plan, machine);
+  refuse_more_memory("--wire " + name, made.memory, machine);
+  return with_overlapped_seconds(problem, made, machine);
+}
+
+std::string wire_text(std::string const& name, search::problem problem, search::plan const& plan,
+                      ashlar::machine const& machine) {
+  if (name.empty()) return {};
+  problem.interleaved = plan.interleaved;
+  return ashlar::sync::explain_wire(problem, plan, machine, wire_named(name));
 }
 
 std::string synchronization_text(std::string const& name, search::problem problem,
@@ -92,7 +129,7 @@ search::pipeline_plan synchronized_by(std::string const& name, search::problem c
   auto made = search::price_pipeline(
       problem, ashlar::sync::named(name, problem, plan.chosen, unlimited), search::limits_of(plan),
       recomputed, plan.axis, plan.micro_batches(), machine, plan.order);
-  refuse_more_memory(name, made.chosen.memory, machine);
+  refuse_more_memory("--sync " + name, made.chosen.memory, machine);
   return made;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The option --sync: how the gradients of a plan's parameters are synchronized.
+// The options --sync and --wire: how the gradients of a plan's parameters are synchronized, and how
+// they are encoded on their way.
 
 #pragma once
 
@@ -37,6 +38,20 @@ ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,
                                               ashlar::machine const& machine);
+
+/// Adds the option --wire. Without it, `name` stays empty.
+CLI::Option* add_wire_option(CLI::App& app, std::string& name);
+
+/// Returns the plan with the wire of this name for all gradients that are summed over ranks, or
+/// unchanged if the name is empty. Throws ashlar::error if there is no such wire, or if the changed
+/// plan needs more memory on a rank than the machine has.
+ashlar::search::plan encoded_by(std::string const& name, ashlar::search::problem problem,
+                                ashlar::search::plan const& plan, ashlar::machine const& machine);
+
+/// Returns a table of the seconds that the wire of this name saves or costs. The text
+/// is empty if the name is.
+std::string wire_text(std::string const& name, ashlar::search::problem problem,
+                      ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns a table that shows how the plan `after` synchronizes gradients. synchronized_by has made
 /// this plan from the plan `before`, with this name and this gap. The table is empty if

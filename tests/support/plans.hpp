@@ -127,9 +127,9 @@ void append_records(std::vector<ashlar::collective_record>& records,
                     search::scheduled_move const& move, ashlar::basic_mesh<Processor> const& m) {
   for (auto const& s : move.plan.steps)
     if (communicates(s.kind))
-      records.push_back({s.kind, s.axes,
+      records.push_back({s.carried_by(), s.axes,
                          step_traffic(s, move.plan.extents, m.topology(), m.coordinate()).elements *
-                             move.plan.element_size});
+                             s.unit_bytes(move.plan.element_size)});
 }
 
 /// Returns the record of an all-reduce of `n` numbers of 8 bytes on the whole mesh.

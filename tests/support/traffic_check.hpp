@@ -44,9 +44,9 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan co
   exchanges all;
   for (auto const& s : plan.steps)
     if (communicates(s.kind))
-      all.push_back({s.kind, s.axes,
+      all.push_back({s.carried_by(), s.axes,
                      step_traffic(s, plan.extents, m.topology(), m.coordinate()).elements *
-                         plan.element_size});
+                         s.unit_bytes(plan.element_size)});
   return all;
 }
 /// Returns the collectives of a product's plan, with the bytes that this rank receives. If the

@@ -62,6 +62,19 @@ inline constexpr element_kernels kernels_for{
     },
     reduce_elements<T>};
 
+/// The kernels for bytes, which are never reduced.
+inline constexpr element_kernels kernels_for_bytes{
+    element_type::u8, 1,
+    [](strided_block const& b, void const* source, void* target) {
+      copy(b, static_cast<std::uint8_t const*>(source), static_cast<std::uint8_t*>(target));
+    },
+    [](strided_block const& b, std::int64_t first, std::int64_t last, void const* source,
+       void* target, bool packed_source, bool packed_target) {
+      copy_range(b, first, last, static_cast<std::uint8_t const*>(source),
+                 static_cast<std::uint8_t*>(target), packed_source, packed_target);
+    },
+    [](reduction, strided_block const&, std::span<void const* const>, void*) {}};
+
 }  // namespace detail
 
 ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
@@ -69,7 +82,8 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
                                             &detail::kernels_for<double, std::uint64_t>,
                                             &detail::kernels_for<std::int32_t, std::uint32_t>,
                                             &detail::kernels_for<std::int64_t, std::uint64_t>,
-                                            &detail::kernels_for<bfloat16, std::uint16_t>};
+                                            &detail::kernels_for<bfloat16, std::uint16_t>,
+                                            &detail::kernels_for_bytes};
   return *all[static_cast<int>(type)];
 }
 #endif

@@ -13,11 +13,12 @@
 
 namespace ashlar {
 
-enum class element_type : signed char { f32, f64, i32, i64, bf16 };
+/// u8 is the type of encoded blocks (plan/wire.hpp). Tensors do not have it.
+enum class element_type : signed char { f32, f64, i32, i64, bf16, u8 };
 
 /// Returns the size of an element in bytes.
 constexpr int size_of(element_type type) {
-  constexpr int sizes[] = {4, 8, 4, 8, 2};
+  constexpr int sizes[] = {4, 8, 4, 8, 2, 1};
   return sizes[static_cast<int>(type)];
 }
 

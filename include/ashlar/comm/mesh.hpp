@@ -288,10 +288,10 @@ class basic_mesh {
   /// Returns the plan together with this rank's transfer for each step. The reference is valid only
   /// until the next call. Copy the pointer to keep the plan alive.
   std::shared_ptr<prepared_plan const> const& prepared(shape const& extents, int element_size,
-                                                       placement const& from,
-                                                       placement const& to) const {
+                                                       placement const& from, placement const& to,
+                                                       wire_format const& wire = {}) const {
     return state_->plans.redistribution(extents, element_size, from, to, topology(), machine(),
-                                        coordinate());
+                                        coordinate(), wire);
   }
 
   /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The cache of a mesh's plans. The key of a redistribution is its extents, element size and both
-// placements. The key of a matrix product is its operands, transpositions, result and options.
-// Apart from the key, a plan depends only on the mesh, the machine and the order of sums. The mesh
-// clears the cache when its machine changes.
+// The cache of a mesh's plans. The key of a redistribution is its extents, element size, both
+// placements and its wire. The key of a matrix product is its operands, transpositions, result and
+// options. Apart from the key, a plan depends only on the mesh, the machine and the order of sums.
+// The mesh clears the cache when its machine changes.
 //
 // The cache has room for `most_plans` of each kind, and is cleared when it is full. So the next
 // lookup may invalidate a returned reference. Code that needs a plan for longer, such as a pending
@@ -17,9 +17,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include <ashlar/comm/encoded_transfer.hpp>
 #include <ashlar/comm/transfer.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/placement/code.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/plan/matmul.hpp>
 
 namespace ashlar {
@@ -28,6 +30,8 @@ namespace ashlar {
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
+  /// One per step if the plan has a wire, else empty. Only those of steps with a wire are set.
+  std::vector<encoded_transfer> encoded{};
 };
 
 /// The redistribution plans for consecutive panels, in a matrix product that is computed panel by
@@ -55,8 +59,16 @@ ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& 
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                                     coordinates const& here, sum_order sums) {
   prepared_plan p{plan, {}};
-  for (auto const& s : plan.steps)
-    p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
+  for (auto const& s : plan.steps) {
+    if (s.wire.is_exact()) {
+      p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
+    } else {
+      p.encoded.resize(static_cast<std::size_t>(plan.steps.size()));
+      auto& encoded = p.encoded[p.transfers.size()];
+      encoded = make_encoded_transfer({{&s, &plan.extents}}, t, here);
+      p.transfers.push_back(encoded.what);
+    }
+  }
   return p;
 }
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
@@ -88,7 +100,8 @@ class plan_cache {
   pointer<prepared_plan> const& redistribution(shape const& extents, int element_size,
                                                placement const& from, placement const& to,
                                                topology const& t, machine const& m,
-                                               coordinates const& here);
+                                               coordinates const& here,
+                                               wire_format const& wire = {});
   pointer<prepared_product> const& product(shape const& a_extents, placement const& a,
                                            shape const& b_extents, placement const& b,
                                            bool transpose_a, bool transpose_b, placement const& c,
@@ -157,11 +170,12 @@ class plan_cache {
 ASHLAR_INLINE plan_cache::pointer<prepared_plan> const&
 plan_cache::redistribution(shape const& extents, int element_size, placement const& from,
                            placement const& to, topology const& t, machine const& m,
-                           coordinates const& here) {
+                           coordinates const& here, wire_format const& wire) {
   key k;
   k.add(element_size).add(extents).add(from).add(to);
+  k.add(static_cast<int>(wire.kind)).add(wire.feedback).add(wire.one_of);
   return found_or_made(redistributions_, k, [&] {
-    return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here, sums_);
+    return prepare(plan_encoded(extents, element_size, from, to, wire, t, m), t, here, sums_);
   });
 }
 ASHLAR_INLINE plan_cache::pointer<prepared_product> const&

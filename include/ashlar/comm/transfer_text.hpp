@@ -42,7 +42,7 @@ ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t);
 
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t) {
-  constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16"};
+  constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16", "bytes"};
   std::string text = std::string(to_string(x.kind)) + " along " + to_string(x.axes, t) + " of ";
   bool const is_step = x.extents.rank() > 0;
   text += is_step ? to_string(x.extents) : std::to_string(x.elements);

@@ -135,6 +135,9 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     throw error("plan_header", "the plan has " + std::to_string(plan.size()) +
                                    " elements, but the net has " + std::to_string(net.size()) +
                                    ".");
+  if (has_wires(plan))
+    throw error("plan_header", "headers have no entries for the wires of gradients. Save the plan "
+                               "without wires, and apply sync::encoded to it.");
   detail::placement_names lies;
   std::string body;
   for (int i = 0; i < plan.size(); ++i) {

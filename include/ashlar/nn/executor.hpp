@@ -38,6 +38,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/nn/errors_of_moves.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/parameter_slots.hpp>
@@ -65,7 +66,7 @@ class executor {
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
         ranges_(m, elements, p), names_(move_names(elements, p)),
         halo_names_(halo_names(elements, p)), parameters_(elements, p), moving_(p.moves.size()),
-        buckets_(p.moves.size()), crossings_(m, p) {
+        buckets_(p.moves.size()), errors_(p, Processor::is_host), crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
@@ -224,7 +225,7 @@ class executor {
   /// plans.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
-    return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
+    return mesh_.prepared(path.extents, path.element_size, path.from, path.to, path.wire);
   }
 
   int begin(int i, step::action const& a, step_input<Processor> const& input) {
@@ -235,7 +236,7 @@ class executor {
     bool const ends = next < all.size() && all[next].kind == step::action_kind::end_move &&
                       all[next].move == a.move;
     auto const& own = program_->move_of(a);
-    if (ends) {
+    if (ends && program_->path_of(own).wire.is_exact()) {
       parameters_.put(on_, own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
       return 1;
     }
@@ -251,8 +252,8 @@ class executor {
     });
     auto& plans = buckets_[static_cast<std::size_t>(moves.front())];
     if (plans == nullptr) plans = bucket_of(moves);
-    auto const run = std::make_shared<ashlar::detail::running_plan<Processor>>(std::move(tensors),
-                                                                               plans);
+    auto const run = std::make_shared<ashlar::detail::running_plan<Processor>>(
+        std::move(tensors), plans, nullptr, errors_.of(moves));
     for (std::size_t k = 0; k < moves.size(); ++k)
       moving_[static_cast<std::size_t>(moves[k])] = {run, k};
     for (int k = d.first; k < d.end; ++k)
@@ -265,7 +266,8 @@ class executor {
     recycled_vector<ashlar::detail::bucket::plan> plans;
     for (int const k : moves)
       plans.push_back(plan_of(program_->moves[static_cast<std::size_t>(k)]));
-    return std::make_shared<ashlar::detail::bucket const>(std::move(plans));
+    return std::make_shared<ashlar::detail::bucket const>(std::move(plans), mesh_.topology(),
+                                                          mesh_.coordinate());
   }
   void end(step::action const& a) {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
@@ -386,6 +388,7 @@ class executor {
   };
   std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
+  errors_of_moves errors_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
   std::vector<step::time_span> times_;

@@ -25,12 +25,14 @@ struct redistribution_plan {
   inplace_vector<redistribution_step, 4 * max_axes> steps;
   double seconds = 0;           ///< predicted seconds
   std::int64_t peak_bytes = 0;  ///< most bytes of the shards before and after a step together
+  wire_format wire{};           ///< of its steps that have one (encoded_redistribution.hpp)
 
   /// Returns the bytes that the rank at coordinates `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {
-    std::int64_t elements = 0;
-    for (auto const& s : steps) elements += step_traffic(s, extents, t, c).elements;
-    return elements * element_size;
+    std::int64_t bytes = 0;
+    for (auto const& s : steps)
+      bytes += step_traffic(s, extents, t, c).elements * s.unit_bytes(element_size);
+    return bytes;
   }
   constexpr bool is_local() const {
     for (auto const& s : steps)

@@ -31,8 +31,14 @@
 //   B     O(k)    slice            keeps its shard; the others drop theirs
 //   O(k)  P       zero_pad         keeps its shard as its addend; the others add the identity
 
+//
+// A reduce_scatter of sums and an all_gather may have a wire (wire.hpp), so that encoded blocks
+// travel. The ranks then exchange the encoded addends all to all, and the owner decodes and sums
+// them in the order of the ranks. The traffic of such a step counts bytes instead of elements.
+
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
+#include <ashlar/plan/wire.hpp>
 
 namespace ashlar {
 
@@ -41,6 +47,14 @@ struct redistribution_step {
   axis_list axes;  ///< outermost first
   placement from;
   placement to;
+  wire_format wire{};
+
+  /// Returns the collective that the transport carries out. It does not sum encoded addends.
+  constexpr collective carried_by() const {
+    return !wire.is_exact() && kind == collective::reduce_scatter ? collective::all_to_all : kind;
+  }
+  /// Returns the bytes of one unit of the step's traffic: an element, or a byte if it is encoded.
+  constexpr int unit_bytes(int element_size) const { return wire.is_exact() ? element_size : 1; }
 
   friend constexpr bool operator==(redistribution_step const&,
                                    redistribution_step const&) = default;
@@ -82,6 +96,17 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
   box const from = local_box(extents, t, s.from, c);
   box const to = local_box(extents, t, s.to, c);
   int const p = t.group_size(s.axes);
+  if (!s.wire.is_exact()) {
+    traffic load{p - 1, 0};
+    for (int j = 0; j < p; ++j) {
+      coordinates const member = t.member(c, s.axes, j);
+      if (member == c) continue;
+      box const sent = s.kind == collective::all_gather ? local_box(extents, t, s.from, member)
+                                                        : to;
+      load.elements += s.wire.bytes(sent.elements());
+    }
+    return load.elements == 0 ? traffic{} : load;
+  }
   if (s.kind == collective::permute && is_pairwise(s, t)) {
     if (p == 1 || permute_partner(s, c) == c) return {};
     return {1, to.elements()};
@@ -165,6 +190,11 @@ constexpr traffic owner_traffic(collective kind, int p, bool hands_over, shard_e
 
 constexpr traffic priced_traffic(redistribution_step const& s, topology const& t,
                                  shard_range const& from, shard_range const& to) {
+  if (!s.wire.is_exact()) {
+    std::int64_t const others = t.group_size(s.axes) - 1;
+    auto const& sent = s.kind == collective::all_gather ? from : to;
+    return {others, others * s.wire.bytes(sent.largest.elements())};
+  }
   if (communicates(s.kind) && changes_owner(s))
     return owner_traffic(s.kind, t.group_size(s.axes),
                          s.from[s.axes[0]].is_owned() && s.to[s.axes[0]].is_owned(),
@@ -177,12 +207,29 @@ constexpr traffic priced_traffic(redistribution_step const& s, topology const& t
       from.largest.fullest != evenly_full);
 }
 
+/// Returns the seconds in which a rank encodes and decodes the blocks of a step; 0 if the step has
+/// no wire. They follow from the bytes of memory that the kernels read and write.
+///
+///   reduce_scatter   encodes its shard before the step, and decodes p blocks of its shard after it
+///   all_gather       encodes its shard before the step, and decodes all of its shard after it
+constexpr double coding_seconds(redistribution_step const& s, shape const& extents,
+                                topology const& t, machine const& m) {
+  if (s.wire.is_exact()) return 0;
+  std::int64_t const encoded = max_local_elements(extents, t, s.from);
+  std::int64_t const decoded = max_local_elements(extents, t, s.to) *
+                               (s.kind == collective::all_gather ? 1 : t.group_size(s.axes));
+  return (s.wire.encoding_cost() * double(encoded) + s.wire.decoding_cost() * double(decoded)) /
+         m.memory_bandwidth;
+}
+
 /// Returns the seconds of a step on a tensor with these extents.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  return seconds(m, t, s.axes, s.kind,
-                 priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
-                 element_size);
+  double const moving = seconds(
+      m, t, s.axes, s.carried_by(),
+      priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
+      s.unit_bytes(element_size));
+  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m);
 }
 
 }  // namespace ashlar

@@ -56,9 +56,10 @@ ASHLAR_INLINE std::string seconds_text(double s) {
 ASHLAR_INLINE void print_step(std::ostream& out, redistribution_plan const& p,
                               redistribution_step const& s, topology const& t, machine const& m) {
   out << to_string(s.kind) << " along " << to_string(s.axes, t) << ": " << to_string(s.from)
-      << " -> " << to_string(s.to) << ", "
-      << bytes_text(double(step_traffic(s, p.extents, t, {}).elements) * p.element_size) << ", "
-      << seconds_text(step_seconds(s, p.extents, p.element_size, t, m)) << '\n';
+      << " -> " << to_string(s.to) << (s.wire.is_exact() ? "" : " as " + to_string(s.wire)) << ", "
+      << bytes_text(double(step_traffic(s, p.extents, t, {}).elements) *
+                    s.unit_bytes(p.element_size))
+      << ", " << seconds_text(step_seconds(s, p.extents, p.element_size, t, m)) << '\n';
 }
 
 ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, plan_report const& r) {

@@ -75,7 +75,7 @@ constexpr std::int64_t received_bytes(redistribution_plan const& path, redistrib
   if (!communicates(s.kind)) return 0;
   auto const load = priced_traffic(s, t, shards_of(path.extents, t, s.from),
                                    shards_of(path.extents, t, s.to));
-  return load.elements * path.element_size;
+  return load.elements * s.unit_bytes(path.element_size);
 }
 
 /// An element's exchanges of halos with neighbouring ranks in one direction: of x before its

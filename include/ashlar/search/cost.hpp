@@ -57,7 +57,7 @@ class element_prices {
   /// choice c. `price` is for one execution of the action.
   template <class Take>
   constexpr void for_each(layer_choice const& c, Take&& take) const {
-    visitor<Take> visit{*this, take, c, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
+    visitor<Take> visit{*this, c, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
     if (spec_.halo.dim >= 0)
       visit.halo = halo_seconds(spec_, c, prices_.mesh(), prices_.priced_on(), net_.element_size);
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
@@ -84,8 +84,8 @@ class element_prices {
   template <class Take>
   struct visitor {
     element_prices const& of;
-    Take& take;
     layer_choice const& choice;
+    Take& take;
     work_factors factors;
     halo_cost halo{};
     inplace_vector<move_price, max_parameters> gathered{};
@@ -114,7 +114,11 @@ class element_prices {
         take(when, spent_on(what),
              prices.move(extents, element_size(of.net_, what, when), from, to));
       } else if (when == phase::synchronize) {
-        take(when, spent::parameter, prices.move(of.tables_.items[index].gradient, from, to));
+        auto const& wire = choice.parameters.items[index].wire;
+        take(when, spent::parameter,
+             wire.is_exact() ? prices.move(of.tables_.items[index].gradient, from, to)
+                             : encoded_price(extents, of.net_.accumulation_size, from, to, wire,
+                                             prices.mesh(), prices.priced_on()));
       } else if (when == phase::renew) {
         take(when, spent::parameter, prices.move(of.tables_.items[index].value, from, to));
       } else {  // store -> use: the forward pass computes the price for all passes

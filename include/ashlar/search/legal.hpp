@@ -60,6 +60,8 @@ constexpr char const* storage_fault(parameter_choice const& p, parameter_spec co
   shape const& extents = spec.extents;
   if (char const* const wrong = check(p.store, extents.rank(), t)) return wrong;
   if (p.store.has_partial()) return "a parameter cannot be stored partial.";
+  if (p.in_rows && !p.wire.is_exact())
+    return "a gradient in rows is not encoded: leave out its wire, or keep it as a tensor.";
   if (p.in_rows) return rows_fault(p, spec);
   if (!p.is_updated_apart()) return nullptr;
   if (char const* const wrong = check(p.update, extents.rank(), t)) return wrong;
@@ -90,10 +92,12 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
   }
   do {
     layer_choice candidate = detail::assemble_choice(spec, rows, order);
-    for (int k = 0; k < c.parameters.size(); ++k)
-      candidate.parameters[k].store = c.parameters[k].store,
-      candidate.parameters[k].update = c.parameters[k].update,
+    for (int k = 0; k < c.parameters.size(); ++k) {
+      candidate.parameters[k].store = c.parameters[k].store;
+      candidate.parameters[k].update = c.parameters[k].update;
+      candidate.parameters[k].wire = c.parameters[k].wire;
       candidate.parameters[k].in_rows = c.parameters[k].in_rows;
+    }
     if (candidate == c) return true;
   } while (detail::next_order(order));
   return false;

@@ -84,6 +84,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
     if (!(p.use == p.store)) text += ", used " + to_string(p.use);
     if (!(p.grad == p.store)) text += ", grad " + to_string(p.grad);
     if (p.in_rows) text += " in rows";
+    if (!p.wire.is_exact()) text += ", grad sent as " + to_string(p.wire);
     pieces.push_back(text);
   }
   return pieces;
@@ -106,7 +107,7 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
     double const times = double(next - i) * times_per_step(net, *moves[i]);
     for (auto const& s : path.steps)
       if (communicates(s.kind))
-        lines.push_back({moves[i]->phase, name, s.kind, to_string(s.axes, t),
+        lines.push_back({moves[i]->phase, name, s.carried_by(), to_string(s.axes, t),
                          times * double(received_bytes(path, s, t)),
                          times * step_seconds(s, path.extents, path.element_size, t, m)});
   }

@@ -16,7 +16,7 @@
 
 #include <concepts>
 
-#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 
 namespace ashlar::search {
 
@@ -60,6 +60,15 @@ constexpr move_price planned_price(shape const& extents, int element_size, place
   int collectives = 0;
   for (auto const& step : path.steps) collectives += communicates(step.kind);
   return {path.seconds, path.seconds + tie * collectives};
+}
+
+/// Returns the price of a redistribution whose steps have a wire. The search never compares wires
+/// by their numbers of collectives, so the weight is the seconds.
+constexpr move_price encoded_price(shape const& extents, int element_size, placement const& from,
+                                   placement const& to, wire_format const& wire, topology const& t,
+                                   machine const& m) {
+  double const seconds = plan_encoded(extents, element_size, from, to, wire, t, m).seconds;
+  return {seconds, seconds};
 }
 
 }  // namespace ashlar::search

@@ -116,8 +116,8 @@ constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
       double whole = 0, latency = 0;
       for (auto const& s : path.steps) {
         auto const load = transfer_traffic(path, s, p.mesh);
-        whole += seconds(m, p.mesh, s.axes, s.kind, load, path.element_size);
-        latency += seconds(m, p.mesh, s.axes, s.kind, {load.messages, 0}, path.element_size);
+        whole += step_seconds(s, path.extents, path.element_size, p.mesh, m);
+        latency += seconds(m, p.mesh, s.axes, s.carried_by(), {load.messages, 0}, 1);
       }
       double const ready = when.actions[static_cast<std::size_t>(e.action)].end;
       transfers.push_back({ready, latency, whole - latency});

@@ -59,8 +59,11 @@ constexpr memory_change memory_of(program const& p, action const& a) {
     case action_kind::end_move: {
       auto const& m = p.move_of(a);
       if (m.what == moved::statistic) return {};
-      std::int64_t const moving = moving_bytes(p.value_of(m.from).bytes, p.value_of(m.to).bytes,
-                                               p.mesh.ranks());
+      auto const& path = p.path_of(m);
+      std::int64_t const moving = path.wire.is_exact()
+                                      ? moving_bytes(p.value_of(m.from).bytes,
+                                                     p.value_of(m.to).bytes, p.mesh.ranks())
+                                      : encoded_moving_bytes(path, p.mesh);
       if (a.kind == action_kind::begin_move) return {moving, moving};
       return {made - moving, made > moving ? made - moving : 0};
     }

@@ -35,11 +35,10 @@
 // (plan/packing.hpp). Three things are not counted: the batch (which belongs to the caller),
 // statistics, and the shards between the steps of a redistribution.
 
-#include <ashlar/config.hpp>
 #include <ashlar/layout/layout.hpp>
-#include <ashlar/plan/packing.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/element_size.hpp>
-#include <ashlar/step/halo.hpp>
+#include <ashlar/step/halo_memory.hpp>
 #include <ashlar/step/row_exchange.hpp>
 #include <ashlar/step/visit.hpp>
 
@@ -139,60 +138,6 @@ constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int rank
   return moving > to ? moving : to;
 }
 
-/// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
-struct halo_memory {
-  bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
-  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of its gradient
-  std::int64_t exchanging = 0;         ///< buffers of the exchange of x
-  std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
-
-  /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
-  /// `workspace` is what the pass itself needs. After the pass, the addends of dx are exchanged
-  /// (add_halo). This exchange needs buffers, and its result has `made` bytes. Both count here as
-  /// if the pass needed them, although the pass's input dy may be released before the exchange.
-  constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
-    return has_dx && made + adding > workspace ? made + adding : workspace;
-  }
-};
-
-namespace step_detail {
-
-constexpr halo_memory halo_memory_here(layer_spec const& spec, layer_choice const& c,
-                                       topology const& t, int element_size) {
-  halo_memory bytes;
-  if (spec.halo.dim < 0) return bytes;
-  auto const x = halo_layout_of(spec, c.x, t), dx = halo_layout_of(spec, c.dx, t);
-  bytes.has_x = x.has_halo();
-  bytes.has_dx = dx.has_halo();
-  if (!bytes.has_x && !bytes.has_dx) return bytes;
-  auto const load = halo_of(spec, c, t);
-  std::int64_t const block = load.forward.elements * element_size;
-  if (bytes.has_x) {
-    bytes.x = x.most_read(t) * element_size;
-    bytes.exchanging = packing_of_blocks(block, t.group_size(x.axes));
-  }
-  if (bytes.has_dx) {
-    bytes.dx = dx.most_read(t) * element_size;
-    bytes.adding = packing_of_blocks(block, t.group_size(dx.axes)) +
-                   load.backward.elements * element_size;
-  }
-  return bytes;
-}
-
-#if ASHLAR_COMPILED
-halo_memory halo_memory_at_run_time(layer_spec const& spec, layer_choice const& c,
-                                    topology const& t, int element_size);
-#endif
-
-}  // namespace step_detail
-
-/// Returns the memory that a layer's exchanges of halos need.
-constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const& c,
-                                     topology const& t, int element_size) {
-  ASHLAR_RETURN(step_detail::halo_memory_here(spec, c, t, element_size),
-                step_detail::halo_memory_at_run_time(spec, c, t, element_size));
-}
-
 /// Returns the bytes that a layer saves per micro-batch for its backward pass.
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
@@ -237,6 +182,14 @@ constexpr std::int64_t workspace_bytes(layer_spec const& spec, layer_choice cons
   return bytes + (static_cast<std::int64_t>(temporary) + 1) * element_size;
 }
 
+/// Returns the bytes of the errors of a parameter's gradient that a rank keeps between two steps,
+/// if the wire of the gradient has error feedback. `a` is accumulation_size.
+constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const& p, int a,
+                                   topology const& t) {
+  if (!p.wire.feedback) return 0;
+  return error_bytes(plan_encoded(extents, a, p.grad, p.updated_at(), p.wire, t, {}), t);
+}
+
 namespace step_detail {
 
 /// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
@@ -276,6 +229,14 @@ struct phase_memory {
                                 (is_copy ? element_size : accumulation_size);
     std::int64_t const target = max_local_elements(extents, mesh, to) *
                                 (when == phase::synchronize ? accumulation_size : element_size);
+    auto const& wire = choice.parameters.items[index].wire;
+    if (when == phase::synchronize && !wire.is_exact()) {
+      std::int64_t const moving = encoded_moving_bytes(
+          plan_encoded(extents, accumulation_size, from, to, wire, mesh, {}), mesh);
+      raise(held + (moving > target ? moving : target));
+      if (!is_added_at_once(when, index)) held += target;
+      return;
+    }
     if (when == phase::renew) return raise(moving_bytes(source, target, mesh.ranks()));
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
@@ -389,7 +350,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     std::int64_t const update = p.is_updated_apart() ? max_local_elements(extents, t, p.update)
                                                      : store;
     auto const& tied = spec.parameters.items[k];
-    bytes.lasting += sum_bytes(net, spec, c, k, t);
+    bytes.lasting += sum_bytes(net, spec, c, k, t) + error_bytes(extents, p, a, t);
     if (tied.tie != tie_role::later)
       bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy on the later use's part

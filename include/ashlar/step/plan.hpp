@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include <ashlar/plan/wire.hpp>
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
@@ -33,6 +34,8 @@ struct parameter_choice {
   /// Whether the gradient is kept as the rows that the step has read, and their indices
   /// (row_exchange.hpp). Otherwise it is a tensor of the parameter's extents.
   bool in_rows = false;
+  /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
+  wire_format wire{};
 
   /// Returns whether the parameter is updated at one placement and stored at another.
   constexpr bool is_updated_apart() const { return update.axis.count > 0; }
@@ -126,6 +129,15 @@ constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& cho
   return chosen[i] == turn_between(chosen[begin], chosen[next]) ? -1 : begin;
 }
 
+/// Returns whether the gradient of any parameter is synchronized with a wire that is not exact.
+template <int N>
+constexpr bool has_wires(basic_plan<N> const& chosen) {
+  for (auto const& c : chosen.choices)
+    for (auto const& p : c.parameters)
+      if (!p.wire.is_exact()) return true;
+  return false;
+}
+
 /// Returns the same plan with another capacity, which must be at least its number of elements.
 template <int To, int From>
 constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
@@ -197,10 +209,13 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
   for (int i = 0; i < p.size(); ++i) {
     for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix_placement(*it);
-    for (auto const& parameter : p[i].parameters)
+    for (auto const& parameter : p[i].parameters) {
       for (auto const* it :
            {&parameter.use, &parameter.grad, &parameter.updated_at(), &parameter.store})
         mix_placement(*it);
+      if (auto const& w = parameter.wire; !w.is_exact())
+        for (int const part : {static_cast<int>(w.kind), int(w.feedback), w.one_of}) mix(part);
+    }
     for (int k = 0; k < p[i].parameters.size(); ++k)
       if (p[i].parameters[k].in_rows) mix(k + 1);
     for (auto const& statistic : p[i].statistics)

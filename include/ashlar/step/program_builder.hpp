@@ -79,7 +79,8 @@ class program_builder : public halo_writer {
                                                    : -1);
         own.sum.push_back(add_value(value_kind::sum, k, sum_bytes(net_, spec, c, k, chosen_.mesh)));
         own.gradient.push_back(-1);
-        if (!is_later) made_.resident += update * (stored_size(net_) - 2 * a);
+        made_.resident += error_bytes(extents, c.parameters[k], a, chosen_.mesh) +
+                          (is_later ? 0 : update * (stored_size(net_) - 2 * a));
       }
     }
   }
@@ -238,7 +239,8 @@ class program_builder : public halo_writer {
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source, value_kind kind) {
     program_move const m{when, element_, what, index, micro_batch_, source};
-    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to);
+    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to,
+                          wire_of(chosen_[element_], what, when, index));
   }
   constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
     return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});

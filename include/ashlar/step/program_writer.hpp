@@ -7,7 +7,7 @@
 // (program_builder.hpp).
 
 #include <ashlar/machine/machine.hpp>
-#include <ashlar/plan/packing.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/program.hpp>
 
 namespace ashlar::search {
@@ -103,20 +103,22 @@ class program_writer {
   }
 
   /// Returns the index of a redistribution's plan in program::paths. Adds the plan if it is new.
-  constexpr int path_of(shape const& extents, int size, placement const& from,
-                        placement const& to) {
+  constexpr int path_of(shape const& extents, int size, placement const& from, placement const& to,
+                        wire_format const& wire) {
     for (std::size_t i = 0; i < made_.paths.size(); ++i) {
       auto const& p = made_.paths[i];
-      if (p.extents == extents && p.element_size == size && p.from == from && p.to == to)
+      if (p.extents == extents && p.element_size == size && p.from == from && p.to == to &&
+          p.wire == wire)
         return static_cast<int>(i);
     }
-    made_.paths.push_back(plan_redistribution(extents, size, from, to, made_.mesh, machine_));
+    made_.paths.push_back(plan_encoded(extents, size, from, to, wire, made_.mesh, machine_));
     return static_cast<int>(made_.paths.size()) - 1;
   }
   /// Adds a redistribution, its begin and its end. Returns its result, a new value of kind `kind`.
   constexpr int add_actions_of(program_move m, value_kind kind, shape const& extents, int size,
-                               placement const& from, placement const& to) {
-    m.path = path_of(extents, size, from, to);
+                               placement const& from, placement const& to,
+                               wire_format const& wire = {}) {
+    m.path = path_of(extents, size, from, to, wire);
     m.to = add_value({kind, m.element, m.index, m.micro_batch, m.phase == phase::recompute,
                       bytes_of(extents, to, size)});
     action a{.kind = action_kind::begin_move,

@@ -25,7 +25,7 @@
 
 #include <vector>
 
-#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
 #include <ashlar/step/visit.hpp>
@@ -104,8 +104,8 @@ constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
       [&](phase when, int element, moved what, int index, shape const& extents,
           placement const& from, placement const& to) {
         if (from == to) return;
-        auto path = plan_redistribution(extents, element_size(net, what, when), from, to,
-                                        chosen.mesh, m);
+        auto path = plan_encoded(extents, element_size(net, what, when), from, to,
+                                 wire_of(chosen[element], what, when, index), chosen.mesh, m);
         bool const again = when == phase::recompute ||
                            (when == phase::backward && what == moved::parameter);
         if (again && path.is_local()) return;

@@ -137,7 +137,8 @@ class action_text {
     if (m.bucket >= 0) line += " in bucket " + std::to_string(m.bucket);
     double bytes = 0;
     for (auto const& s : path.steps) {
-      bytes += double(transfer_traffic(path, s, p_.mesh).elements) * path.element_size;
+      bytes += double(transfer_traffic(path, s, p_.mesh).elements) *
+               s.unit_bytes(path.element_size);
       auto const piece = std::string(to_string(s.kind)) + " along " + to_string(s.axes, p_.mesh);
       line += &s == path.steps.begin() ? ":" : ",";
       if (line.size() + 1 + piece.size() > 100) {

@@ -53,9 +53,9 @@ constexpr collective_totals totals_of(program const& p, Received received, Halo 
     auto const& path = p.path_of(m);
     for (auto const& s : path.steps) {
       if (!communicates(s.kind)) continue;
-      auto& own = totals.of[static_cast<int>(s.kind)];
+      auto& own = totals.of[static_cast<int>(s.carried_by())];
       ++own.steps;
-      own.bytes += double(received(path, s).elements) * path.element_size;
+      own.bytes += double(received(path, s).elements) * s.unit_bytes(path.element_size);
     }
   }
   return totals;
@@ -117,7 +117,8 @@ constexpr std::vector<element_totals> element_table(program const& p) {
      : m.what == moved::parameter ? own.parameters
                                   : own.activations) += path.seconds;
     for (auto const& s : path.steps)
-      own.received += double(transfer_traffic(path, s, p.mesh).elements) * path.element_size;
+      own.received += double(transfer_traffic(path, s, p.mesh).elements) *
+                      s.unit_bytes(path.element_size);
   }
   return table;
 }

@@ -30,14 +30,15 @@ constexpr bool travels_in_buckets(collective kind) {
 }
 
 /// Returns whether moves with the redistribution plans a and b may be in one bucket. Their steps
-/// must be the same collectives on the same axes, of kinds that a bucket allows. At least one step
-/// must communicate.
+/// must be the same collectives on the same axes with the same wires, of kinds that a bucket
+/// allows. At least one step must communicate.
 constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
-  if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
+  if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local() ||
+      !(a.wire == b.wire))
     return false;
   for (int k = 0; k < a.steps.size(); ++k)
-    if (a.steps[k].kind != b.steps[k].kind || !(a.steps[k].axes == b.steps[k].axes) ||
-        !travels_in_buckets(a.steps[k].kind))
+    if (a.steps[k].kind != b.steps[k].kind || !(a.steps[k].wire == b.steps[k].wire) ||
+        !(a.steps[k].axes == b.steps[k].axes) || !travels_in_buckets(a.steps[k].kind))
       return false;
   return true;
 }
@@ -93,15 +94,19 @@ struct departure {
 /// moves also run this step together.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
+  double coding = 0;
   redistribution_plan const* path = nullptr;
   d.for_each_move(p, [&](int number) {
     path = &p.path_of(p.moves[static_cast<std::size_t>(number)]);
     traffic const own = transfer_traffic(*path, path->steps[k], p.mesh);
     load.messages = own.messages > load.messages ? own.messages : load.messages;
     load.elements += own.elements;
+    coding += coding_seconds(path->steps[k], path->extents, p.mesh, m);
   });
   auto const& s = path->steps[k];
-  return seconds(m, p.mesh, s.axes, s.kind, load, path->element_size);
+  double const moving = seconds(m, p.mesh, s.axes, s.carried_by(), load,
+                                s.unit_bytes(path->element_size));
+  return moving + coding;
 }
 
 }  // namespace step

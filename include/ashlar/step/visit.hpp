@@ -52,6 +52,13 @@ constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const
 
 }  // namespace step_detail
 
+/// Returns the wire of a redistribution of an element's tensor. Only synchronizations of gradients
+/// have one that is not exact. `index` is that of the parameter.
+constexpr wire_format wire_of(layer_choice const& c, moved what, phase when, int index) {
+  bool const is_gradient = what == moved::parameter && when == phase::synchronize;
+  return is_gradient ? c.parameters.items[index].wire : wire_format{};
+}
+
 /// Calls the visitor for the actions of one element of the layer chain in one phase, in the order
 /// in which a rank executes them.
 template <class Visitor>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// float16, the half precision of IEEE 754, as an element type of files that other programs made.
-// Tensors do not have this type, so values are only converted from it:
+// float16, the half precision of IEEE 754, as an element type of files that other programs made,
+// and of the wire `half` (plan/wire.hpp). Tensors do not have this type:
 //
 //   bit 15       sign
 //   bits 14..10  exponent e
@@ -14,7 +14,8 @@
 //   e = 31       infinity if f = 0, else NaN
 //   else         (1024 + f) · 2^(e - 25)
 //
-// Every value is also a float, so the conversion is exact. A NaN keeps its sign and its fraction.
+// Every value is also a float, so the conversion to float is exact. A NaN keeps its sign and its
+// fraction. The conversion from float rounds to nearest, ties to even; an overflow gives infinity.
 
 #include <bit>
 #include <cstdint>
@@ -31,6 +32,7 @@ class float16 {
     made.bits_ = bits;
     return made;
   }
+  constexpr explicit float16(float value) : bits_(rounded(std::bit_cast<std::uint32_t>(value))) {}
   constexpr std::uint16_t bits() const { return bits_; }
 
   template <class A>
@@ -48,6 +50,17 @@ class float16 {
   }
 
  private:
+  static constexpr std::uint16_t rounded(std::uint32_t bits) {
+    std::uint32_t const sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    std::uint32_t half = 0x7c00u;                                    // infinity
+    if (size > 0x7f800000u) half = 0x7e00u | (size >> 13 & 0x3ffu);  // NaN
+    else if (size < 0x38800000u)                                     // below 2^-14
+      half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000u;
+    else if (size < 0x47800000u)  // below 2^16
+      half = (size + 0xfffu + (size >> 13 & 1u) - (112u << 23)) >> 13;
+    return static_cast<std::uint16_t>(sign | half);
+  }
+
   std::uint16_t bits_;
 };
 

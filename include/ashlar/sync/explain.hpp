@@ -98,7 +98,8 @@ inline explained_plan explained(search::problem net, search::plan const& chosen,
     auto const& path = p.path_of(move);
     double received = 0;
     for (auto const& s : path.steps)
-      received += double(search::transfer_traffic(path, s, p.mesh).elements) * path.element_size;
+      received += double(search::transfer_traffic(path, s, p.mesh).elements) *
+                  s.unit_bytes(path.element_size);
     own.received += received;
     made.received += received;
     own.seconds += path.seconds;
@@ -129,7 +130,7 @@ struct explained_line {
 };
 
 constexpr bool same_strategy(search::parameter_choice const& a, search::parameter_choice const& b) {
-  return a.store == b.store && a.update == b.update && a.in_rows == b.in_rows;
+  return a.store == b.store && a.update == b.update && a.in_rows == b.in_rows && a.wire == b.wire;
 }
 
 /// Adds up the lines of equal parameters.
@@ -164,7 +165,8 @@ inline std::vector<std::string> cells(explained_parameter const& p, topology con
   std::string const times = p.count > 1 ? " x " + std::to_string(p.count) : "";
   return {is_before ? "  before" : p.name + times,
           is_before ? "" : to_string(p.extents),
-          strategy_text(p.placements, t),
+          strategy_text(p.placements, t) +
+              (p.placements.wire.is_exact() ? "" : ", " + to_string(p.placements.wire)),
           route_text(p.placements),
           bytes_text(p.received),
           search::detail::seconds_or_dash(p.seconds),

@@ -34,6 +34,9 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,
                                    optimal_options const& options = {}) {
   check_plan_of("sync::optimal", net, chosen);
+  if (has_wires(chosen))
+    throw error("sync::optimal", "prices gradients without wires, but the plan has some. Choose "
+                                 "the strategies first, and apply sync::encoded to the result.");
   if (net.overlap) {
     auto const found = detail::overlapped_optimum(any_length(net),
                                                   with_capacity<search::dynamic_size>(chosen), m,

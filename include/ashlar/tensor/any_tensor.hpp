@@ -140,7 +140,8 @@ decltype(auto) with_element_type(element_type type, F f) {
     case element_type::i32: return f(std::int32_t{});
     case element_type::i64: return f(std::int64_t{});
     case element_type::bf16: return f(bfloat16{});
-    case element_type::f32: break;
+    case element_type::f32:
+    case element_type::u8: break;  // no tensor is of bytes
   }
   return f(float{});
 }

@@ -124,10 +124,20 @@ struct bucket {
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
   /// All plans must be for the same element size. Step k must be the same collective on the same
-  /// mesh axes in all plans.
-  explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
+  /// mesh axes with the same wire in all plans. This rank is at coordinates `here` of mesh `t`.
+  bucket(recycled_vector<plan> together, topology const& t, coordinates const& here)
+      : plans(std::move(together)) {
     if (plans.size() < 2) return;
+    encoded_.resize(steps());
     for (std::size_t k = 0; k < steps(); ++k) {
+      if (is_encoded(k)) {
+        std::vector<tensor_step> step;
+        for (auto const& p : plans)
+          step.push_back({&p->plan.steps[static_cast<int>(k)], &p->plan.extents});
+        encoded_[k] = make_encoded_transfer(step, t, here);
+        fused.emplace_back();
+        continue;
+      }
       std::vector<transfer const*> parts;
       for (auto const& p : plans) parts.push_back(&p->transfers[k]);
       fused.push_back(communicates(parts.front()->kind) ? fuse(parts) : fused_transfer{});
@@ -138,10 +148,22 @@ struct bucket {
   /// Returns what a step transfers. If the bucket has several plans and the step communicates, this
   /// is the fused transfer of all of them; otherwise it is that of the first plan.
   transfer const& what(std::size_t step) const {
+    if (is_encoded(step)) return encoded(step).what;
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]
                : fused[step].what;
   }
+  /// Returns whether a step has a wire (plan/wire.hpp) that is not exact.
+  bool is_encoded(std::size_t step) const {
+    return !plans.front()->plan.steps[static_cast<int>(step)].wire.is_exact();
+  }
+  /// Returns the transfer of a step that has such a wire, for all tensors together.
+  encoded_transfer const& encoded(std::size_t step) const {
+    return encoded_.empty() ? plans.front()->encoded[step] : encoded_[step];
+  }
+
+ private:
+  std::vector<encoded_transfer> encoded_;  // one per step if there are several plans
 };
 
 }  // namespace ashlar::detail

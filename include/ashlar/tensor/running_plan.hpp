@@ -24,6 +24,7 @@
 #include <ashlar/support/recycled.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/bucket.hpp>
+#include <ashlar/tensor/encoded_steps.hpp>
 #include <ashlar/tensor/routed_steps.hpp>
 
 namespace ashlar::detail {
@@ -39,11 +40,12 @@ class running_plan final : public pending_operation {
   /// mesh. A routed tensor must be the only tensor, and without `arrival`, because its rows must be
   /// known now. All steps get their tickets now. (A ticket is a transfer's position in the order of
   /// transfers along its mesh axes.) So these steps come before all transfers that the program
-  /// requests later.
+  /// requests later. `errors` has the errors of each tensor, if the plans have error feedback.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
-               std::unique_ptr<pending_operation> arrival = {})
+               std::unique_ptr<pending_operation> arrival = {},
+               recycled_vector<wire_errors*> errors = {})
       : mesh_(tensors.front().mesh()), label_(mesh_.label()), arrival_(std::move(arrival)),
-        x_(std::move(tensors)), bucket_(std::move(together)) {
+        x_(std::move(tensors)), bucket_(std::move(together)), coding_(std::move(errors)) {
     if (!mesh_.is_here()) {
       for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
       done_ = true;
@@ -54,7 +56,7 @@ class running_plan final : public pending_operation {
     // All comparisons come before the tickets of this plan, because a comparison waits for the
     // transfers of all tickets that were taken before it.
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      if (communicates(k)) mesh_.compare_with_group(what(k), x_.front().type());
+      if (communicates(k)) mesh_.compare_with_group(what(k), carried_type(k));
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
       tickets_.push_back(communicates(k) ? mesh_.take_ticket(what(k)) : 0);
     mesh_.operations().add(*this);
@@ -116,7 +118,8 @@ class running_plan final : public pending_operation {
           queued_.push_back({std::move(under_way_), std::move(x_)});
         }
         under_way_.reset();
-        if (rows_) rows_->unpack(at_, next_.front());
+        if (bucket_->is_encoded(at_)) coding_.unpack(bucket_->encoded(at_), next_);
+        else if (rows_) rows_->unpack(at_, next_.front());
         else if (is_packed()) unpack();
         x_ = std::move(next_);
         ++at_;
@@ -133,6 +136,9 @@ class running_plan final : public pending_operation {
   }
 
   bool is_packed() const { return !bucket_->fused.empty(); }
+  element_type carried_type(std::size_t step) const {
+    return bucket_->is_encoded(step) ? element_type::u8 : x_.front().type();
+  }
   bool communicates(std::size_t step) const {
     return ashlar::communicates(bucket_->what(step).kind);
   }
@@ -151,6 +157,9 @@ class running_plan final : public pending_operation {
       run_here();
       x_ = std::move(next_);
       ++at_;
+    } else if (bucket_->is_encoded(at_)) {
+      auto const* const source = coding_.pack(bucket_->encoded(at_), at_, x_);
+      start(source, coding_.target());
     } else if (rows_) {
       auto const* const source = rows_->pack(at_, x_.front());
       start(source, rows_->target(next_.front()));
@@ -163,7 +172,7 @@ class running_plan final : public pending_operation {
   }
   void start(void const* source, void* target) {
     under_way_ = mesh_.start(
-        {&what(at_), x_.front().type(), source, target, tickets_[static_cast<int>(at_)], label_});
+        {&what(at_), carried_type(at_), source, target, tickets_[static_cast<int>(at_)], label_});
   }
   /// Runs a step that does not communicate.
   void run_here() {
@@ -202,6 +211,7 @@ class running_plan final : public pending_operation {
   exception_watch watch_;
   std::optional<buffer<std::byte>> source_, target_;  // the arrays of the fused transfer
   std::optional<routed_steps<Processor>> rows_;       // only for a routed tensor
+  encoded_steps<Processor> coding_;                   // only for steps with a wire
   std::unique_ptr<pending_operation> under_way_;
 };
 

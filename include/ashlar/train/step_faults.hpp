@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/plan/wire.hpp>
 #include <ashlar/support/accumulation.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/error.hpp>
@@ -77,6 +78,17 @@ void for_each_lasting(Model& model, F f) {
   });
 }
 
+/// Returns a sentence about the first wire of a plan that is not exact, or nothing.
+template <class Plan>
+std::string text_of_wires(Plan const& chosen) {
+  for (auto const& c : chosen.choices)
+    for (auto const& p : c.parameters)
+      if (!p.wire.is_exact())
+        return " Gradients are sent as " + to_string(p.wire) +
+               (p.wire.kind == wire_kind::half ? ", whose largest number is 65504." : ".");
+  return {};
+}
+
 /// Throws an error that names the first parameter with a value that is not finite, and the first
 /// rank that has such a value. Must be called before the step changes the parameters. Communicates:
 /// one all-reduce of 8 bytes.
@@ -105,6 +117,7 @@ template <class Model>
   else
     text += ": " + names[static_cast<std::size_t>(first / mesh.ranks())] + " on rank " +
             std::to_string(first % mesh.ranks()) + " was not finite before it.";
+  text += text_of_wires(model.plan());
   throw error("trainer", text);
 }
 

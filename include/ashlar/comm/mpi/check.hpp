@@ -39,6 +39,7 @@ inline MPI_Datatype datatype_of(element_type type) {
     case element_type::f64: return MPI_DOUBLE;
     case element_type::i32: return MPI_INT32_T;
     case element_type::i64: return MPI_INT64_T;
+    case element_type::u8: return MPI_BYTE;
     default: return MPI_UINT16_T;
   }
 }

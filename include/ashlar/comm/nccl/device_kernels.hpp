@@ -97,6 +97,7 @@ inline transfer_kernels device_kernels() {
       case element_type::bf16: return detail::fill<bfloat16>(op, to, n, stream);
       case element_type::i32: return detail::fill<std::int32_t>(op, to, n, stream);
       case element_type::i64: return detail::fill<std::int64_t>(op, to, n, stream);
+      case element_type::u8: return;  // bytes are never reduced
     }
   };
   k.combine = [](element_type type, reduction op, std::span<bytes const> addends, std::byte* to,
@@ -107,6 +108,7 @@ inline transfer_kernels device_kernels() {
       case element_type::bf16: return detail::combine<bfloat16>(op, addends, to, n, stream);
       case element_type::i32: return detail::combine<std::int32_t>(op, addends, to, n, stream);
       case element_type::i64: return detail::combine<std::int64_t>(op, addends, to, n, stream);
+      case element_type::u8: return;
     }
   };
   return k;

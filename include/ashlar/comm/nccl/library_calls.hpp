@@ -19,7 +19,8 @@
 namespace ashlar::nccl {
 
 inline ncclDataType_t datatype_of(element_type type) {
-  constexpr ncclDataType_t types[] = {ncclFloat32, ncclFloat64, ncclInt32, ncclInt64, ncclBfloat16};
+  constexpr ncclDataType_t types[] = {ncclFloat32, ncclFloat64,  ncclInt32,
+                                      ncclInt64,   ncclBfloat16, ncclUint8};
   return types[static_cast<int>(type)];
 }
 inline ncclRedOp_t operation_of(reduction op) {

@@ -43,6 +43,9 @@ namespace detail {
 template <int N>
 nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
                                      search::basic_plan<N> const& plan) {
+  if (has_wires(plan))
+    throw error("save_plan", "plan files have no entries for the wires of gradients. Save the plan "
+                             "without wires, and apply sync::encoded after loading it.");
   nlohmann::ordered_json list;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
@@ -200,8 +203,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   search::basic_plan<N> plan;
   for (int i = 0; i < net.size(); ++i) {
     try {
-      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i),
-                                       net[i].kind, t, version));
+      plan.choices.push_back(
+          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), net[i].kind, t, version));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }

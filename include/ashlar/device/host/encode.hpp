@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Encodes and decodes blocks of n floats, for all wires of plan/wire.hpp. A block has wire.bytes(n)
+// bytes, at any address:
+//
+//   bf16, half   n numbers of 2 bytes
+//   int8         a float scale for each 256 elements, then n signed bytes
+//   one-bit      the mean magnitude as a float, then a bit per element: 1 if it is below zero
+//   top-k        ⌈n/m⌉ positions of 4 bytes, ascending, then as many floats
+//
+// If an element is not finite, a decoded element is not finite either, so that the norm of a
+// gradient shows it. A wire of half also makes numbers beyond 65504 infinite. Of elements of equal
+// magnitude, top-k takes the first ones.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/plan/wire.hpp>
+#include <ashlar/support/bfloat16.hpp>
+#include <ashlar/support/float16.hpp>
+
+namespace ashlar::device::host {
+
+/// Encodes n floats. `room` has space for n floats; top-k uses it. Expects a wire that is not
+/// exact.
+ASHLAR_INLINE void encode(wire_format const& wire, float const* x, std::int64_t n, float* room,
+                          std::byte* to);
+
+/// What becomes of the decoded elements.
+enum class decoded : signed char { stored, added, subtracted };
+
+/// Decodes n floats and stores them in `to`, or adds them to it, or subtracts them from it.
+ASHLAR_INLINE void decode(wire_format const& wire, std::byte const* from, std::int64_t n,
+                          decoded how, float* to);
+
+#if ASHLAR_DEFINES(TENSOR)
+namespace detail {
+
+/// Writes a number at any address, and returns the address behind it.
+template <class T>
+std::byte* put(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+  return to + sizeof value;
+}
+template <class T>
+T number_at(std::byte const* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class Half>
+void encode_halves(float const* x, std::int64_t n, std::byte* to) {
+  for (std::int64_t i = 0; i < n; ++i) put(to + 2 * i, Half(x[i]).bits());
+}
+
+inline void encode_int8(float const* x, std::int64_t n, std::byte* to) {
+  std::byte* const elements = to + 4 * ((n + wire_format::block - 1) / wire_format::block);
+  for (std::int64_t first = 0; first < n; first += wire_format::block) {
+    std::int64_t const count = std::min(wire_format::block, n - first);
+    // As integers, the bits of magnitudes have the order of the magnitudes. NaN is the largest.
+    std::uint32_t most = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      most = std::max(most, std::bit_cast<std::uint32_t>(x[first + i]) & 0x7fffffffu);
+    bool const is_finite = most < 0x7f800000u;
+    float const scale = is_finite ? std::bit_cast<float>(most) / 127
+                                  : std::numeric_limits<float>::quiet_NaN();
+    to = put(to, scale);
+    std::int8_t block[wire_format::block]{};
+    if (scale > 0)
+      for (std::int64_t i = 0; i < count; ++i) {
+        float const q = x[first + i] / scale;  // beyond 127.5 only if the scale is not normal
+        float const near = q + std::copysign(0.5f, q);
+        block[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(near > 127    ? 127.0f
+                                                                      : near < -127 ? -127.0f
+                                                                                    : near));
+      }
+    std::memcpy(elements + first, block, static_cast<std::size_t>(count));
+  }
+}
+
+inline void encode_one_bit(float const* x, std::int64_t n, std::byte* to) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += std::abs(static_cast<double>(x[i]));
+  to = put(to, static_cast<float>(sum / static_cast<double>(n)));
+  for (std::int64_t first = 0; first < n; first += 8) {
+    unsigned bits = 0;
+    for (std::int64_t i = first; i < std::min(first + 8, n); ++i)
+      bits |= (x[i] < 0 ? 1u : 0u) << (i - first);
+    *to++ = static_cast<std::byte>(bits);
+  }
+}
+
+inline void encode_top_k(float const* x, std::int64_t n, std::int64_t k, float* room,
+                         std::byte* to) {
+  auto const size_of = [&](std::int64_t i) {
+    float const size = std::abs(x[i]);
+    return size <= std::numeric_limits<float>::max() ? size
+                                                     : std::numeric_limits<float>::infinity();
+  };
+  for (std::int64_t i = 0; i < n; ++i) room[i] = size_of(i);
+  std::nth_element(room, room + k - 1, room + n, std::greater<>());
+  float const least = room[k - 1];
+  std::int64_t equal = k;
+  for (std::int64_t i = 0; i < k; ++i) equal -= room[i] > least;
+  std::byte* values = to + 4 * k;
+  for (std::int64_t i = 0; i < n; ++i) {
+    float const size = size_of(i);
+    if (size < least || (size == least && --equal < 0)) continue;
+    to = put(to, static_cast<std::uint32_t>(i));
+    values = put(values, x[i]);
+  }
+}
+
+/// Calls take(i, element i) for each decoded element, except those that top-k has not sent.
+template <class Take>
+void decode_each(wire_format const& wire, std::byte const* from, std::int64_t n, Take take) {
+  switch (wire.kind) {
+    case wire_kind::bf16:
+      for (std::int64_t i = 0; i < n; ++i)
+        take(i, static_cast<float>(bfloat16::from_bits(number_at<std::uint16_t>(from + 2 * i))));
+      break;
+    case wire_kind::half:
+      for (std::int64_t i = 0; i < n; ++i)
+        take(i, static_cast<float>(float16::from_bits(number_at<std::uint16_t>(from + 2 * i))));
+      break;
+    case wire_kind::int8: {
+      std::byte const* const elements = from +
+                                        4 * ((n + wire_format::block - 1) / wire_format::block);
+      for (std::int64_t first = 0; first < n; first += wire_format::block, from += 4) {
+        float const scale = number_at<float>(from);
+        std::int64_t const end = std::min(first + wire_format::block, n);
+        for (std::int64_t i = first; i < end; ++i)
+          take(i, scale * static_cast<float>(static_cast<std::int8_t>(elements[i])));
+      }
+      break;
+    }
+    case wire_kind::one_bit: {
+      auto const mean = number_at<std::uint32_t>(from);  // its bits, to which signs are added
+      from += 4;
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::uint32_t const is_negative = static_cast<std::uint32_t>(from[i / 8]) >> (i % 8) & 1u;
+        take(i, std::bit_cast<float>(mean ^ is_negative << 31));
+      }
+      break;
+    }
+    case wire_kind::top_k: {
+      std::int64_t const k = wire.kept(n);
+      for (std::int64_t i = 0; i < k; ++i)
+        take(static_cast<std::int64_t>(number_at<std::uint32_t>(from + 4 * i)),
+             number_at<float>(from + 4 * (k + i)));
+      break;
+    }
+    case wire_kind::exact: break;
+  }
+}
+
+}  // namespace detail
+
+ASHLAR_INLINE void encode(wire_format const& wire, float const* x, std::int64_t n, float* room,
+                          std::byte* to) {
+  if (n == 0) return;
+  switch (wire.kind) {
+    case wire_kind::bf16: return detail::encode_halves<bfloat16>(x, n, to);
+    case wire_kind::half: return detail::encode_halves<float16>(x, n, to);
+    case wire_kind::int8: return detail::encode_int8(x, n, to);
+    case wire_kind::one_bit: return detail::encode_one_bit(x, n, to);
+    case wire_kind::top_k: return detail::encode_top_k(x, n, wire.kept(n), room, to);
+    case wire_kind::exact: break;
+  }
+}
+
+ASHLAR_INLINE void decode(wire_format const& wire, std::byte const* from, std::int64_t n,
+                          decoded how, float* to) {
+  if (n == 0) return;
+  switch (how) {
+    case decoded::stored:
+      if (wire.kind == wire_kind::top_k) std::fill_n(to, n, 0.0f);
+      return detail::decode_each(wire, from, n, [=](std::int64_t i, float v) { to[i] = v; });
+    case decoded::added:
+      return detail::decode_each(wire, from, n, [=](std::int64_t i, float v) { to[i] += v; });
+    case decoded::subtracted:
+      return detail::decode_each(wire, from, n, [=](std::int64_t i, float v) { to[i] -= v; });
+  }
+}
+#endif
+
+}  // namespace ashlar::device::host

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
+// program. The executor keeps them from step to step.
+
+#include <vector>
+
+#include <ashlar/step/program.hpp>
+#include <ashlar/support/recycled.hpp>
+#include <ashlar/tensor/wire_errors.hpp>
+
+namespace ashlar::nn {
+
+class errors_of_moves {
+ public:
+  /// Throws ashlar::error if the program has a wire and runs on a device. The program must outlive
+  /// this object.
+  errors_of_moves(step::program const& p, bool is_on_host) : program_(&p), errors_(p.moves.size()) {
+    for (auto const& path : p.paths)
+      if (!is_on_host && !path.wire.is_exact())
+        throw error("trainer", "the plan sends gradients as " + to_string(path.wire) +
+                                   ", but wires encode in host memory and this net is on devices. "
+                                   "Use a plan without wires.");
+  }
+
+  /// Returns the errors of moves whose wire has error feedback, and else nothing. `moves` has
+  /// numbers of the program's moves.
+  recycled_vector<wire_errors*> of(recycled_vector<int> const& moves) {
+    recycled_vector<wire_errors*> errors;
+    for (int const k : moves)
+      if (program_->path_of(program_->moves[static_cast<std::size_t>(k)]).wire.feedback)
+        errors.push_back(&errors_[static_cast<std::size_t>(k)]);
+    return errors;
+  }
+
+ private:
+  step::program const* program_;
+  std::vector<wire_errors> errors_;  // one per move
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans of redistributions whose steps have a wire (wire.hpp).
+//
+//   step of the plan with the fewest bytes   step of the encoded plan
+//   reduce_scatter of sums, all_gather       the same with the wire
+//   all_reduce of sums                       reduce_scatter and all_gather, both with the wire
+//   any other                                the same, exact
+//
+// The reduce_scatter that replaces an all_reduce splits the dim by which the largest shard becomes
+// smallest. A tensor without dims cannot be split, so its all_reduce stays exact. The steps do not
+// depend on the machine, so that the memory of errors does not, either. Only the seconds do.
+
+#include <ashlar/plan/packing.hpp>
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+/// Returns the placement in which the axes of an all_reduce, which are partial in `p`, are the
+/// innermost splits of the dim that makes the largest shard smallest. Expects at least one dim.
+constexpr placement scattered(placement const& p, axis_list const& axes, shape const& extents,
+                              topology const& t) {
+  placement best;
+  std::int64_t least = 0;
+  for (int d = 0; d < extents.rank(); ++d) {
+    placement at = p;
+    for (auto const a : axes) at.axis[a] = broadcast();
+    for (auto const a : axes) at = at.with_split(a, d);
+    std::int64_t const most = max_local_elements(extents, t, at);
+    if (d == 0 || most < least) {
+      best = at;
+      least = most;
+    }
+  }
+  return best;
+}
+
+}  // namespace detail
+
+/// Returns the plan from `from` to `to` whose steps have the wire `wire`. If the wire is exact,
+/// this is plan_redistribution. Expects placements that `check` accepts, and elements of type
+/// float.
+constexpr redistribution_plan plan_encoded(shape const& extents, int element_size,
+                                           placement const& from, placement const& to,
+                                           wire_format const& wire, topology const& t,
+                                           machine const& m) {
+  if (wire.is_exact()) return plan_redistribution(extents, element_size, from, to, t, m);
+  machine without_latency;
+  without_latency.intra.alpha = without_latency.inter.alpha = 0;
+  auto const fewest = plan_redistribution(extents, element_size, from, to, t, without_latency);
+  redistribution_plan plan = fewest;
+  plan.wire = wire;
+  plan.steps = {};
+  for (auto s : fewest.steps) {
+    bool const is_sum = s.from.has_partial() && s.from.op() == reduction::sum;
+    if (t.group_size(s.axes) == 1 || (reduces(s.kind) && !is_sum)) {
+      plan.steps.push_back(s);
+    } else if (s.kind == collective::all_reduce && extents.rank() > 0) {
+      placement const between = detail::scattered(s.from, s.axes, extents, t);
+      plan.steps.push_back({collective::reduce_scatter, s.axes, s.from, between, wire});
+      plan.steps.push_back({collective::all_gather, s.axes, between, s.to, wire});
+    } else {
+      if (s.kind == collective::reduce_scatter || s.kind == collective::all_gather) s.wire = wire;
+      plan.steps.push_back(s);
+    }
+  }
+  detail::finish(plan, t, m);
+  return plan;
+}
+
+/// Returns the bytes of the errors that a rank keeps between two runs of a plan with error
+/// feedback: those of all that it encodes.
+constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology const& t) {
+  std::int64_t elements = 0;
+  for (auto const& s : plan.steps)
+    if (s.wire.feedback) elements += max_local_elements(plan.extents, t, s.from);
+  return elements * plan.element_size;
+}
+
+/// Returns the bytes of a rank's buffers in an encoded step: an array of elements, in which a block
+/// is put together before it is encoded or after it is decoded, one more in which top-k selects,
+/// and the blocks that the rank sends and receives.
+constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
+                                    int element_size, topology const& t) {
+  int const p = t.group_size(s.axes);
+  std::int64_t const from = max_local_elements(extents, t, s.from);
+  std::int64_t const to = max_local_elements(extents, t, s.to);
+  bool const gathers = s.kind == collective::all_gather;
+  std::int64_t const block = gathers ? from : to;
+  int const arrays = s.wire.kind == wire_kind::top_k ? 2 : 1;
+  return arrays * block * element_size + s.wire.bytes(block) * (p + (gathers ? 1 : p));
+}
+
+/// Returns the most bytes that a rank needs while an encoded plan runs, in addition to its source.
+constexpr std::int64_t encoded_moving_bytes(redistribution_plan const& plan, topology const& t) {
+  std::int64_t most = 0;
+  for (auto const& s : plan.steps) {
+    std::int64_t const from = max_local_elements(plan.extents, t, s.from) * plan.element_size;
+    std::int64_t const to = max_local_elements(plan.extents, t, s.to) * plan.element_size;
+    std::int64_t bytes = s.wire.is_exact() ? packing_bound(from > to ? from : to, t.ranks())
+                                           : coding_bytes(s, plan.extents, plan.element_size, t);
+    bytes += to + (&s == &plan.steps[0] ? 0 : from);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+}  // namespace ashlar

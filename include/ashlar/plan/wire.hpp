@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A wire is the format in which the elements of a step travel between ranks. The n elements that
+// one rank sends to another are one block:
+//
+//   wire      bytes of n elements       contraction c: |x - C(x)|² <= (1 - c) |x|²
+//   exact     n · element size          1
+//   bf16      2 n                       1 - 2^-16
+//   half      2 n                       1 - 2^-22        if 2^-14 <= |x_i| <= 65504 or x_i = 0
+//   int8      n + 4 ⌈n/256⌉             1 - min(n, 256) / 254²
+//   one-bit   ⌈n/8⌉ + 4                 1 / n; exactly |x|₁² / (n |x|²)
+//   top-k/m   8 ⌈n/m⌉                   ⌈n/m⌉ / n
+//
+// C(x) are the elements that the receiver decodes. int8 has one float scale for each 256 elements.
+// one-bit sends the signs and the mean magnitude. top-k/m sends the largest one of m elements, with
+// their positions. A wire that is not exact carries only tensors of float.
+//
+// Only the exact wire is linear: the sum of two encoded blocks is not the encoded sum. So addends
+// of any other wire are never summed on the way. Each is encoded once, and its owner decodes and
+// sums all of them (encoded_redistribution.hpp).
+//
+// With error feedback, a rank adds the error of its last block, x - C(x), to the next block of the
+// same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
+// the last error. The errors take as much memory as what is encoded (tensor/wire_errors.hpp).
+//
+// Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ashlar {
+
+enum class wire_kind : signed char { exact, bf16, half, int8, one_bit, top_k };
+
+struct wire_format {
+  wire_kind kind = wire_kind::exact;
+  bool feedback = false;  ///< whether the errors of a step are added to its next block
+  int one_of = 0;         ///< top_k only: m, of which one element is sent
+
+  constexpr bool is_exact() const { return kind == wire_kind::exact; }
+  /// Returns whether encoded addends may be summed on the way.
+  constexpr bool is_linear() const { return is_exact(); }
+  /// Returns the number of elements that top_k sends of n elements.
+  constexpr std::int64_t kept(std::int64_t n) const { return (n + one_of - 1) / one_of; }
+  /// Returns the bytes of n encoded elements. Expects a wire that is not exact.
+  constexpr std::int64_t bytes(std::int64_t n) const {
+    if (n == 0) return 0;
+    switch (kind) {
+      case wire_kind::int8: return n + 4 * ((n + block - 1) / block);
+      case wire_kind::one_bit: return (n + 7) / 8 + 4;
+      case wire_kind::top_k: return 8 * kept(n);
+      default: return 2 * n;
+    }
+  }
+  /// Returns the contraction c of n elements: |x - C(x)|² is at most (1 - c) |x|².
+  constexpr double contraction(std::int64_t n) const {
+    if (n == 0) return 1;
+    switch (kind) {
+      case wire_kind::bf16: return 1 - 1.0 / (1 << 16);
+      case wire_kind::half: return 1 - 1.0 / (1 << 22);
+      case wire_kind::int8: return 1 - double(n < block ? n : block) / (254.0 * 254.0);
+      case wire_kind::one_bit: return 1 / double(n);
+      case wire_kind::top_k: return double(kept(n)) / double(n);
+      default: return 1;
+    }
+  }
+  /// Returns the cost of encoding, per element, in bytes of memory traffic that take as long. The
+  /// figures were measured with the kernels of device/host/encode.hpp. Errors cost three passes
+  /// more.
+  constexpr double encoding_cost() const {
+    constexpr double costs[] = {0, 6, 20, 9, 17, 96};
+    return costs[static_cast<int>(kind)] + (feedback ? 33 : 0);
+  }
+  /// Returns the same for decoding an element and adding it to a sum.
+  constexpr double decoding_cost() const {
+    constexpr double costs[] = {0, 10, 20, 9, 10, 1};
+    return costs[static_cast<int>(kind)];
+  }
+  friend constexpr bool operator==(wire_format const&, wire_format const&) = default;
+
+  /// The number of elements that share one scale on the wire int8.
+  static constexpr std::int64_t block = 256;
+};
+
+namespace wires {
+
+inline constexpr wire_format exact{};
+inline constexpr wire_format bf16{wire_kind::bf16};
+inline constexpr wire_format half{wire_kind::half};
+inline constexpr wire_format int8{wire_kind::int8};
+inline constexpr wire_format one_bit{wire_kind::one_bit};
+/// Sends the largest one of `m` elements.
+constexpr wire_format top_k(int m) { return {wire_kind::top_k, false, m}; }
+/// Returns the same wire with error feedback.
+constexpr wire_format with_feedback(wire_format w) {
+  w.feedback = !w.is_exact();
+  return w;
+}
+
+}  // namespace wires
+
+/// Returns a text such as "int8" or "top-k/100+feedback".
+inline std::string to_string(wire_format const& w) {
+  constexpr char const* names[] = {"exact", "bf16", "half", "int8", "one-bit", "top-k/"};
+  std::string text = names[static_cast<int>(w.kind)];
+  if (w.kind == wire_kind::top_k) text += std::to_string(w.one_of);
+  return text + (w.feedback ? "+feedback" : "");
+}
+
+/// The result of reading the name of a wire.
+struct parsed_wire {
+  wire_format wire;
+  bool is_valid = false;
+};
+
+/// Returns the wire whose to_string is `text`.
+inline parsed_wire parse_wire(std::string_view text) {
+  parsed_wire found;
+  constexpr std::string_view feedback = "+feedback", top_k = "top-k/";
+  if (text.ends_with(feedback)) {
+    found.wire.feedback = true;
+    text.remove_suffix(feedback.size());
+  }
+  if (text.starts_with(top_k)) {
+    found.wire.kind = wire_kind::top_k;
+    auto const digits = text.substr(top_k.size());
+    auto const end = std::from_chars(digits.data(), digits.data() + digits.size(),
+                                     found.wire.one_of);
+    found.is_valid = end.ec == std::errc{} && end.ptr == digits.data() + digits.size() &&
+                     found.wire.one_of > 0;
+    return found;
+  }
+  for (auto const& w : {wires::exact, wires::bf16, wires::half, wires::int8, wires::one_bit})
+    if (text == to_string(w)) {
+      found.wire.kind = w.kind;
+      found.is_valid = !w.is_exact() || !found.wire.feedback;
+    }
+  return found;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The bytes that a layer's exchanges of halos need, for memory.hpp.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/plan/packing.hpp>
+#include <ashlar/step/halo.hpp>
+#include <ashlar/step/plan.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
+struct halo_memory {
+  bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
+  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of its gradient
+  std::int64_t exchanging = 0;         ///< buffers of the exchange of x
+  std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
+
+  /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
+  /// `workspace` is what the pass itself needs. After the pass, the addends of dx are exchanged
+  /// (add_halo). This exchange needs buffers, and its result has `made` bytes. Both count here as
+  /// if the pass needed them, although the pass's input dy may be released before the exchange.
+  constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
+    return has_dx && made + adding > workspace ? made + adding : workspace;
+  }
+};
+
+namespace step_detail {
+
+constexpr halo_memory halo_memory_here(layer_spec const& spec, layer_choice const& c,
+                                       topology const& t, int element_size) {
+  halo_memory bytes;
+  if (spec.halo.dim < 0) return bytes;
+  auto const x = halo_layout_of(spec, c.x, t), dx = halo_layout_of(spec, c.dx, t);
+  bytes.has_x = x.has_halo();
+  bytes.has_dx = dx.has_halo();
+  if (!bytes.has_x && !bytes.has_dx) return bytes;
+  auto const load = halo_of(spec, c, t);
+  std::int64_t const block = load.forward.elements * element_size;
+  if (bytes.has_x) {
+    bytes.x = x.most_read(t) * element_size;
+    bytes.exchanging = packing_of_blocks(block, t.group_size(x.axes));
+  }
+  if (bytes.has_dx) {
+    bytes.dx = dx.most_read(t) * element_size;
+    bytes.adding = packing_of_blocks(block, t.group_size(dx.axes)) +
+                   load.backward.elements * element_size;
+  }
+  return bytes;
+}
+
+#if ASHLAR_COMPILED
+halo_memory halo_memory_at_run_time(layer_spec const& spec, layer_choice const& c,
+                                    topology const& t, int element_size);
+#endif
+
+}  // namespace step_detail
+
+/// Returns the memory that a layer's exchanges of halos need.
+constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const& c,
+                                     topology const& t, int element_size) {
+  ASHLAR_RETURN(step_detail::halo_memory_here(spec, c, t, element_size),
+                step_detail::halo_memory_at_run_time(spec, c, t, element_size));
+}
+
+}  // namespace step
+}  // namespace ashlar::search

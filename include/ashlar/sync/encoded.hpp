@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Sends the gradients of a plan with a wire (plan/wire.hpp), whatever the strategy by which they
+// are synchronized:
+//
+//   auto const int8 = wires::with_feedback(wires::int8);
+//   plan = sync::encoded{int8}(problem, plan, machine);              every gradient that is summed
+//   plan = sync::encoded{int8, sync::wired::where_it_pays}(…);       only where a step is faster
+//   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
+//
+// Each addend is encoded once. Its owner decodes and sums the addends of all ranks in float. If
+// every rank needs the sum, the owner encodes it again. Values of parameters, activations
+// and gradients in rows are sent as they are. Choose the strategy first: builders keep the wires, and `optimal` refuses them.
+
+#include <string>
+#include <vector>
+
+#include <ashlar/plan/encoded_redistribution.hpp>
+#include <ashlar/plan/text.hpp>
+#include <ashlar/sync/changed_plan.hpp>
+
+namespace ashlar::sync {
+
+/// Which gradients have a wire.
+enum class wired : signed char { everywhere, where_it_pays };
+
+namespace detail {
+
+/// The seconds in which a gradient is synchronized.
+struct wire_price {
+  double exact = 0, encoded = 0;
+  bool has_steps = false;  ///< whether any of its steps can have a wire
+};
+
+constexpr wire_price price_of(search::parameter_choice const& p, shape const& extents, int size,
+                              wire_format const& wire, topology const& t, machine const& m) {
+  wire_price found;
+  if (p.grad == p.updated_at()) return found;
+  auto const plan = plan_encoded(extents, size, p.grad, p.updated_at(), wire, t, m);
+  for (auto const& s : plan.steps)
+    found.has_steps = found.has_steps || (!s.wire.is_exact() && reduces(s.kind));
+  found.encoded = plan.seconds;
+  found.exact = plan_redistribution(extents, size, p.grad, p.updated_at(), t, m).seconds;
+  return found;
+}
+
+template <int N>
+constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
+                          search::basic_plan<N> const& chosen, wire_format const& wire) {
+  check_plan_of(caller, net, chosen);
+  if (!wire.is_exact() && net.accumulation_size != 4)
+    throw error(caller, "the wire " + to_string(wire) +
+                            " carries gradients of float only, but those of this net are of "
+                            "double. Use the wire exact, or a net of float or bfloat16.");
+}
+
+}  // namespace detail
+
+struct encoded {
+  wire_format wire;
+  wired where = wired::everywhere;
+
+  /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
+  /// wire, priced on machine `m`. All other gradients are sent as they are. Communicates nothing.
+  /// Throws ashlar::error if `chosen` is a plan of another net, or if the net's gradients are of
+  /// double.
+  template <int N>
+  constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
+                                             search::basic_plan<N> chosen, machine const& m) const {
+    detail::check_wire("sync::encoded", net, chosen, wire);
+    int i = 0;
+    for (auto& c : chosen.choices) {
+      for (int k = 0; k < c.parameters.size(); ++k) {
+        auto& p = c.parameters[k];
+        p.wire = {};
+        if (wire.is_exact() || p.in_rows) continue;
+        auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
+                                            net.accumulation_size, wire, chosen.mesh, m);
+        bool const pays = where == wired::everywhere || price.encoded < price.exact;
+        if (price.has_steps && pays) p.wire = wire;
+      }
+      ++i;
+    }
+    search::predict(chosen, net, m);
+    chosen.gap = 1;
+    return chosen;
+  }
+};
+
+/// Returns a table of the seconds in which each gradient is synchronized as it is, and with the
+/// wire, on machine `m`. It says by how much the wire pays or does not pay. Equal parameters share
+/// a line. Communicates nothing. Errors are those of `encoded`.
+template <int N>
+std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
+                         machine const& m, wire_format const& wire) {
+  detail::check_wire("sync::explain_wire", net, chosen, wire);
+  struct line {
+    std::string name;
+    shape extents;
+    detail::wire_price price;
+    int count = 1;
+  };
+  std::vector<line> lines;
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < chosen[i].parameters.size(); ++k) {
+      auto const& spec = net.spec(i).parameters[k];
+      auto const price = detail::price_of(chosen[i].parameters[k], spec.extents,
+                                          net.accumulation_size, wire, chosen.mesh, m);
+      if (!price.has_steps) continue;
+      std::string const name = std::string(net.spec(i).name.text) + "." + spec.name.text;
+      line* same = nullptr;
+      for (auto& it : lines)
+        if (it.name == name && it.extents == spec.extents && it.price.exact == price.exact &&
+            it.price.encoded == price.encoded)
+          same = &it;
+      if (same != nullptr) ++same->count;
+      else lines.push_back({name, spec.extents, price});
+    }
+  std::string text = "gradients as " + to_string(wire) + ":\n";
+  for (auto const& it : lines) {
+    double const saved = it.price.exact - it.price.encoded;
+    text += it.name + (it.count > 1 ? " x " + std::to_string(it.count) : "") + " " +
+            to_string(it.extents) + ": " + seconds_text(it.price.exact) + " exact, " +
+            seconds_text(it.price.encoded) + " encoded, " +
+            (saved > 0 ? "saves " + seconds_text(saved)
+                       : "does not pay by " + seconds_text(-saved)) +
+            '\n';
+  }
+  return lines.empty() ? text + "no gradient is summed over ranks\n" : text;
+}
+
+}  // namespace ashlar::sync

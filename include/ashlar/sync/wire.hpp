@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The wires of plan/wire.hpp as types, for typed redistributions (tensor/redistribute_encoded.hpp):
+//
+//   auto g = redistribute(partial, sbp<S<0>>{}, sync::wire<sync::int8>{});
+
+#include <ashlar/plan/wire.hpp>
+
+namespace ashlar::sync {
+
+struct bf16 {
+  static constexpr wire_format value = wires::bf16;
+};
+struct half {
+  static constexpr wire_format value = wires::half;
+};
+struct int8 {
+  static constexpr wire_format value = wires::int8;
+};
+struct one_bit {
+  static constexpr wire_format value = wires::one_bit;
+};
+/// Sends the largest one of M elements.
+template <int M>
+struct top_k {
+  static_assert(M > 0, "sync::top_k: at least every element is sent. Write top_k<1> or more.");
+  static constexpr wire_format value = wires::top_k(M);
+};
+
+template <class Format>
+struct wire {
+  static constexpr wire_format value = Format::value;
+};
+
+}  // namespace ashlar::sync
