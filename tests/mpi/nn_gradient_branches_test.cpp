@@ -31,7 +31,7 @@ TEST_CASE("branches that add, multiply and concatenate, one in another and at bo
                                       nn::join::add),
                            wide, nn::branch(nn::linear(5, 6), nn::linear(5, 6), nn::join::add)),
                  nn::feature_batch{5, 4, 2}, 0, 6)
-      .run(20);
+      .run(12);
 }
 
 TEST_CASE("branches in residuals and skips, around them, and in recomputed segments") {
@@ -44,7 +44,7 @@ TEST_CASE("branches in residuals and skips, around them, and in recomputed segme
           nn::residual(nn::branch(nn::linear(4, 4), nn::residual(nn::gelu()), nn::join::add)),
           nn::segment(nn::branch(nn::gelu(), nn::repeat<2>(nn::linear(4, 4)), nn::join::multiply))),
       nn::feature_batch{5, 5, 2}, 0, 4)
-      .run(14);
+      .run(8);
 }
 
 }  // namespace ashlar_test

@@ -42,7 +42,8 @@ TEST_CASE("random series-parallel nets: no plan is cheaper than that of the sear
     int begins = 0;
     for (auto const& e : net.elements) begins += e.kind == search::element_kind::branch_begin;
     if (begins == 0 || plans_of(net, t) > 1e5) continue;
-    CAPTURE(n++);
+    ++n;
+    CAPTURE(n);
     nested += begins > 1;
     auto const found = search::optimal(net, t, m);
     auto const all = search::exhaustive(net, t, m);
