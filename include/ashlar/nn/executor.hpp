@@ -16,14 +16,12 @@
 //                           background, and the moves of a bucket form one transfer.
 //   begin_send, end_send,
 //   begin_receive,
-//   end_receive             a crossing to or from another part of a pipeline's mesh, in the
-//                           background
+//   end_receive             a crossing between parts of a pipeline's mesh, in the background
 //   exchange_halo,
 //   add_halo                an exchange of halos, at once
 //   release                 empties the slots of values that are no longer needed
 //   add_gradient            adds the gradient of a tied parameter's later use (nn/tied.hpp)
-//   exchange_rows           adds up the rows of a gradient over the ranks, at once
-//                           (nn/row_exchange.hpp)
+//   exchange_rows           adds up rows of a gradient over ranks, at once (row_exchange.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
 // On the host, pending transfers make progress between the blocks of a computation and between

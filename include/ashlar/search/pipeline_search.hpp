@@ -7,7 +7,7 @@
 //
 //   candidates   A candidate is an axis of the mesh with a number of parts and a number of
 //                micro-batches. For each candidate, the layout (the exact search) finds the plan of
-//                the whole chain on the mesh of one part that is fastest without a memory limit.
+//                the chain on the mesh of one part that is fastest without a memory limit.
 //   attempts     An attempt is a schedule for a candidate. Its estimate is the lower bound of all
 //                cuts of the chain under the candidate's plan (best_cut.hpp).
 //   pipelines    Attempts are made in ascending order of their estimates, until the next estimate
@@ -15,11 +15,10 @@
 //
 // An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, its stages
 // first recompute as many segments as they must. After all attempts, the stages of attempts that
-// exceed the limit are searched alone (limited_stages.hpp). Such a search includes the number of
-// recomputed segments of the stage. The stage has as many micro-batches in flight as the schedule
-// has there. These searches take long. So attempts on the fewest ranks per part come first, because
-// their searches are fastest and what they find shortens the others. Among attempts on equally many
-// ranks, the one of least bound comes first.
+// exceed the limit are searched alone, with the number of recomputed segments (limited_stages.hpp).
+// A stage has as many micro-batches in flight as the schedule has there. Attempts on the fewest
+// ranks per part come first, because their searches are fastest and what they find shortens the
+// others. Among attempts on equally many ranks, the one of least bound comes first.
 //
 // The lower bound of the result is the least bound of all candidates. Each candidate has a bound
 // without a memory limit (stages_alone.hpp). limited_stages.hpp gives higher bounds below a limit,
@@ -124,8 +123,7 @@ class pipeline_search {
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
   /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
-  /// as long as the passes of that many micro-batches on one stage, so this number weighs the time
-  /// of passes against that of synchronization.
+  /// as long as the passes of that many, which weighs passes against synchronization.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;

@@ -12,8 +12,9 @@
 //   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
 //
 // Each addend is encoded once. Its owner decodes and sums the addends of all ranks in float. If
-// every rank needs the sum, the owner encodes it again. Values of parameters, activations
-// and gradients in rows are sent as they are. Choose the strategy first: builders keep the wires, and `optimal` refuses them.
+// every rank needs the sum, the owner encodes it again. Values of parameters, activations and
+// gradients in rows are sent as they are. Choose the strategy first: builders keep the wires, and
+// `optimal` refuses them.
 
 #include <string>
 #include <vector>

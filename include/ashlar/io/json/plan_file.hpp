@@ -104,8 +104,8 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net. `version` is that of the file. The turn of a branch has no rows,
-/// since the branch's ends determine its placements.
+/// fit the layer `spec` of the net. `version` is that of the file. The turn of a branch has no
+/// rows, since the branch's ends determine its placements.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       search::element_kind kind, topology const& t, int version) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});

@@ -33,8 +33,7 @@ struct column_share {
   template <class F>
   ASHLAR_HD void operator()(F const& f) const {
     std::int64_t const step = std::int64_t{threads} * Width;
-    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step)
-        f(c, 0);
+    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step) f(c, 0);
   }
   ASHLAR_HD bool is_first() const { return thread == 0; }
 
