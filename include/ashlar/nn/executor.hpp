@@ -24,9 +24,8 @@
 //   exchange_rows           adds up rows of a gradient over ranks, at once (row_exchange.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
-// On the host, pending transfers make progress between the blocks of a computation and between
-// actions. On a device they proceed by themselves. The input of a micro-batch is requested when an
-// action first reads it.
+// On the host, pending transfers proceed between blocks of a computation and between actions, on a
+// device by themselves. The input of a micro-batch is requested when an action first reads it.
 
 #include <algorithm>
 #include <functional>
