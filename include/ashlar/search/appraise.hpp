@@ -11,6 +11,7 @@
 // The bound holds for all plans on the same mesh. Plans on other meshes may be faster.
 
 #include <ashlar/search/algorithm.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/lagrangian.hpp>
 #include <ashlar/search/legal.hpp>
 

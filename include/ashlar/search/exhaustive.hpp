@@ -14,6 +14,7 @@
 // partial plan. If every plan has been tried, the result is certified to be optimal.
 
 #include <ashlar/search/algorithm.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/lagrangian.hpp>
 #include <ashlar/search/within_memory.hpp>

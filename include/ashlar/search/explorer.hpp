@@ -17,6 +17,7 @@
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/assignment.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/lagrangian.hpp>
 
 namespace ashlar::search::detail {

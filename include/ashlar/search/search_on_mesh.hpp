@@ -40,6 +40,7 @@
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/search/assign_axes.hpp>
 #include <ashlar/search/bounded_choices.hpp>
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/needed_rows.hpp>

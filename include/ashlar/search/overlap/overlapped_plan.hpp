@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/layout_rows.hpp>
 #include <ashlar/search/overlap/hidup_search.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
