@@ -28,7 +28,9 @@
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/sync/all_reduce.hpp>
+#include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
+#include <ashlar/sync/optimal.hpp>
 #include <ashlar/sync/pinned.hpp>
 #include <ashlar/sync/rows.hpp>
 #include <ashlar/train/adam_w_rows.hpp>
@@ -281,6 +283,29 @@ TEST_CASE("what cannot have rows is refused") {
   CHECK(message_of([&] {
           sync::pinned(net_problem, plain, m.machine(), "linear.weight", sync::rows{});
         }).find("Only the gradients of embedding tables") != std::string::npos);
+  if (m.ranks() > 1) {
+    // All gradients but those in rows get a wire.
+    auto const wire = ashlar::wires::bf16;
+    auto const both = sync::encoded{wire}(net_problem, in_rows, m.machine());
+    CHECK(both[0].parameters[0].in_rows);
+    CHECK(both[0].parameters[0].wire.is_exact());
+    CHECK(has_wires(both));
+    CHECK(has_wires(
+        sync::pinned(net_problem, in_rows, m.machine(), "linear.weight", sync::encoded{wire})));
+    CHECK(sync::explain_wire(net_problem, in_rows, m.machine(), wire).find("values") ==
+          std::string::npos);
+    auto twice = both;
+    twice.choices[0].parameters[0].wire = wire;
+    CHECK(message_of([&] {
+            nn::place<float>(net, m, twice);
+          }).find("a gradient in rows is not encoded") != std::string::npos);
+    auto const again = sync::rows{}(
+        net_problem, sync::encoded{wire}(net_problem, plain, m.machine()), m.machine());
+    CHECK(again[0].parameters[0].in_rows);
+  }
+  CHECK(message_of([&] {
+          sync::optimal(net_problem, in_rows, m.machine());
+        }).find("chooses strategies of gradients as tensors") != std::string::npos);
   auto wrong = in_rows;
   wrong.choices[2].parameters[0].in_rows = true;
   CHECK(message_of([&] {

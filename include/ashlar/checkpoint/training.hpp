@@ -16,7 +16,8 @@
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends.
+// be placed with the same seed, on which dropout depends. The errors of wires with feedback
+// (sync/encoded.hpp) are not saved: they begin with zeros, so there the bits differ.
 
 #include <optional>
 #include <string>

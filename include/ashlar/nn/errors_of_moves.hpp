@@ -19,7 +19,7 @@ class errors_of_moves {
   /// Throws ashlar::error if the program has a wire and runs on a device. The program must outlive
   /// this object.
   errors_of_moves(step::program const& p, bool is_on_host) : program_(&p), errors_(p.moves.size()) {
-    for (auto const& path : p.paths)
+    for (auto const& path : p.paths)  // a program that was not made for a placed net
       if (!is_on_host && !path.wire.is_exact())
         throw error("trainer", "the plan sends gradients as " + to_string(path.wire) +
                                    ", but wires encode in host memory and this net is on devices. "
@@ -35,6 +35,9 @@ class errors_of_moves {
         errors.push_back(&errors_[static_cast<std::size_t>(k)]);
     return errors;
   }
+
+  /// Sets all errors to zero.
+  void clear() { errors_.assign(errors_.size(), {}); }
 
  private:
   step::program const* program_;

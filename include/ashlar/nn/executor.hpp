@@ -61,9 +61,9 @@ class executor {
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p,
            element_type activations)
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
-        ranges_(m, elements, p), names_(move_names(elements, p)),
+        ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p, Processor::is_host),
         halo_names_(halo_names(elements, p)), parameters_(elements, p), moving_(p.moves.size()),
-        buckets_(p.moves.size()), errors_(p, Processor::is_host), crossings_(m, p) {
+        buckets_(p.moves.size()), crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
@@ -75,8 +75,9 @@ class executor {
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
-  /// Returns the index of the first update of a parameter, or the number of actions if there is
-  /// none.
+  /// Sets the errors of wires with feedback to zero.
+  void forget_errors() { errors_.clear(); }
+  /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
   }
@@ -99,8 +100,7 @@ class executor {
   /// Redistributes each parameter whose placements of update and of storage differ to its placement
   /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
   /// Does nothing if the program makes these redistributions at the begin of a step
-  /// (program::renews_first).
-  /// Communicates: these redistributions.
+  /// (program::renews_first). Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
@@ -375,6 +375,7 @@ class executor {
   int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_, or -1
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // one per move of the program
+  errors_of_moves errors_;               // pending moves refer to it
   std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange
   parameter_slots<Processor> parameters_;
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
@@ -385,7 +386,6 @@ class executor {
   };
   std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
-  errors_of_moves errors_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
   std::vector<step::time_span> times_;

@@ -41,8 +41,7 @@ class gradient_rows {
     std::visit(
         [](auto& own) {
           own.sum.clear();
-          own.gradient.ids.clear();
-          own.gradient.values.clear();
+          own.gradient = {};  // frees its memory before the next passes
         },
         held_);
   }

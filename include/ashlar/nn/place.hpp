@@ -99,6 +99,10 @@ search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m
     throw error("nn::place",
                 "gradients in rows exist on the host only, but the mesh is one of devices. Give a "
                 "plan of another strategy than sync::rows.");
+  if (search::has_wires(plan) && (problem.accumulation_size != 4 || !Processor::is_host))
+    throw error("nn::place",
+                "wires encode gradients of float in host memory, but this net is of double or on "
+                "devices. Give a plan without wires.");
   return problem;
 }
 

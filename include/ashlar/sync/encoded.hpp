@@ -52,10 +52,13 @@ template <int N>
 constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
                           search::basic_plan<N> const& chosen, wire_format const& wire) {
   check_plan_of(caller, net, chosen);
+  if (wire.kind == wire_kind::top_k && wire.one_of < 1)
+    throw error(caller, "the wire top_k sends one of at least 1 element, not one of " +
+                            std::to_string(wire.one_of) + ".");
   if (!wire.is_exact() && net.accumulation_size != 4)
     throw error(caller, "the wire " + to_string(wire) +
                             " carries gradients of float only, but those of this net are of "
-                            "double. Use the wire exact, or a net of float or bfloat16.");
+                            "double. Use the wire exact, or a net of float.");
 }
 
 }  // namespace detail
@@ -108,6 +111,7 @@ std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan
   for (int i = 0; i < net.size(); ++i)
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       auto const& spec = net.spec(i).parameters[k];
+      if (chosen[i].parameters[k].in_rows) continue;
       auto const price = detail::price_of(chosen[i].parameters[k], spec.extents,
                                           net.accumulation_size, wire, chosen.mesh, m);
       if (!price.has_steps) continue;

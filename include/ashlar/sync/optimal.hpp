@@ -37,6 +37,10 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
   if (has_wires(chosen))
     throw error("sync::optimal", "prices gradients without wires, but the plan has some. Choose "
                                  "the strategies first, and apply sync::encoded to the result.");
+  if (has_rows(chosen))
+    throw error("sync::optimal", "chooses strategies of gradients as tensors, but the plan keeps "
+                                 "some in rows. Choose the strategies first, and apply sync::rows "
+                                 "to one table of the result with sync::pinned.");
   if (net.overlap) {
     auto const found = detail::overlapped_optimum(any_length(net),
                                                   with_capacity<search::dynamic_size>(chosen), m,

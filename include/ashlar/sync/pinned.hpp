@@ -93,7 +93,8 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net,
                       [&](search::parameter_choice& p, shape const&) {
                         p.store = made[next].store;
                         p.update = made[next].update;
-                        p.in_rows = made[next++].in_rows;
+                        p.in_rows = made[next].in_rows;
+                        p.wire = made[next++].wire;
                       });
 }
 

@@ -63,6 +63,7 @@ struct rows {
                           p.store = stored_as_used(p);
                           p.update = {};
                           p.in_rows = in_rows[next++];
+                          if (p.in_rows) p.wire = {};  // rows are sent as they are
                         });
   }
 };

@@ -10,6 +10,7 @@
 // AdamW stores two values per parameter element. An update of a parameter is one fused pass over
 // this rank's shard of it.
 
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 
@@ -69,10 +70,11 @@ class adam_w_state {
     T* const moments = moments_.of(index, p);
     auto const& rows = p.rows()->template gradient<T>();
     auto const f = factors(step, p.decays(), scale);
+    assert(shards.copy == nullptr);  // rows exist on the host, which has no copy in bfloat16
     for (std::int64_t i = 0; i < rows.size(); ++i) {
       T* const first = moments + rows.id(i) * rows.columns;
       adam_w_update(p.processor(), f, rows.row(i), rows.columns, first, first + shards.elements,
-                    shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
+                    shards.value + rows.id(i) * rows.columns, shards.copy);
     }
   }
 

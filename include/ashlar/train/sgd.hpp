@@ -14,6 +14,7 @@
 // Without momentum and weight decay, rows without a gradient stay as they are. Then a gradient may
 // be in rows, and an update touches these rows only.
 
+#include <cassert>
 #include <cstdint>
 
 #include <ashlar/train/optimizer.hpp>
@@ -62,11 +63,12 @@ class sgd_state {
     f.gradient_scale = scale.clip;
     auto const shards = p.template shards<T>();
     if (auto const* const in_rows = p.rows()) {
+      assert(shards.copy == nullptr);  // rows exist on the host, which has no copy in bfloat16
       auto const& rows = in_rows->template gradient<T>();
       std::vector<T> velocity(static_cast<std::size_t>(rows.columns));  // without effect
       for (std::int64_t i = 0; i < rows.size(); ++i)
         sgd_update(p.processor(), f, rows.row(i), rows.columns, velocity.data(),
-                   shards.value + rows.id(i) * rows.columns, static_cast<bfloat16*>(nullptr));
+                   shards.value + rows.id(i) * rows.columns, shards.copy);
       return;
     }
     T* const velocity = velocity_.of(index, p);

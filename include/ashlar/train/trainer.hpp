@@ -164,6 +164,7 @@ class trainer {
   /// each parameter that is updated apart from its storage, unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
+    walker_.forget_errors();
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
