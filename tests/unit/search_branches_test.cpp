@@ -5,9 +5,12 @@
 // tables of branches finds plans as cheap as a search that tries all plans.
 
 #include <cstdlib>
+#include <vector>
 
 #include <doctest/doctest.h>
 
+#include <ashlar/search/cut_text.hpp>
+#include <ashlar/search/diff.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -51,6 +54,9 @@ TEST_CASE("random series-parallel nets: no plan is cheaper than that of the sear
     CHECK(close(found.seconds, total_cost(net, found, m).seconds()));
     CHECK(found.memory == memory_per_rank(net, found));
     for (int i = 0; i < net.size(); ++i) CHECK(broken_joint(net, found, i) == -1);
+    std::vector<int> const whole{0, net.size()};
+    CHECK(parse_cut(net, cut_text(net, whole)) == whole);
+    CHECK(diff(net, found, all, m).elements.size() == static_cast<std::size_t>(net.size()));
   }
   CHECK(nested > cases() / 8);
 }

@@ -222,6 +222,8 @@ class generator {
     if (model_->pipeline() != nullptr)
       refuse("a net in pipeline stages cannot generate with a cache. Place it by a plan without "
              "stages, or call model.predict.");
+    if (has_branches(model_->problem()))
+      refuse("a net with branches cannot generate with a cache. Call model.predict.");
     auto const planned = described(model_->input_extents());
     bool is_same = search::hash(planned) == search::hash(model_->problem());
     for (int i = 0; is_same && i < planned.size(); ++i)

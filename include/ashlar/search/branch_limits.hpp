@@ -28,7 +28,7 @@ template <int N>
 constexpr void demand_no_branches(basic_problem<N> const& net, char const* search) {
   if (has_branches(net))
     refuse_branches(search, "by this algorithm",
-                    "Use search::optimal without a memory limit, or search::exhaustive.");
+                    "Use search::optimal for the serial time without a memory limit.");
 }
 
 }  // namespace ashlar::search::detail

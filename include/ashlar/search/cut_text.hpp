@@ -12,6 +12,7 @@
 //
 //   block         one copy of the repeated block (find_blocks), if the chain has two or more copies
 //   residual      a residual block with all its elements, if it is not a whole `block`
+//   branch        a branch with all its elements, if it is not in a whole `block`
 //   skip          the begin or the end of a skip. The chain may also be cut inside a skip
 //   other words   a layer, by its name
 
@@ -62,14 +63,14 @@ std::string cut_text(basic_problem<N> const& net, std::vector<int> const& limits
   for (std::size_t s = 0; s + 1 < limits.size(); ++s) {
     if (s > 0) text += " |";
     for (int i = limits[s]; i < limits[s + 1];) {
-      auto const word = detail::words_at(net, blocks, i, limits[s + 1]).front();
+      auto const name = detail::words_at(net, blocks, i, limits[s + 1]).front().name;
       int count = 0;
-      do {
+      for (; i < limits[s + 1]; ++count) {
+        auto const word = detail::words_at(net, blocks, i, limits[s + 1]).front();
+        if (word.name != name) break;
         i += word.size;
-        ++count;
-      } while (i < limits[s + 1] &&
-               detail::words_at(net, blocks, i, limits[s + 1]).front().name == word.name);
-      text += (text.empty() ? "" : " ") + word.name;
+      }
+      text += (text.empty() ? "" : " ") + name;
       if (count > 1) text += "*" + std::to_string(count);
     }
   }

@@ -90,7 +90,8 @@ class planned_ranges {
       bool const begins = i == first || chain_[i - 1].segment != e.segment;
       std::int64_t const segment = e.segment < 0 ? 0
                                                  : 1 + begins + 2 * (e.segment < chain_.recomputed);
-      key.push_back((e.layer * 3 + static_cast<int>(e.kind)) * 8 + segment);
+      static_assert(static_cast<int>(element_kind::branch_join) < 16);
+      key.push_back((e.layer * 16 + static_cast<int>(e.kind)) * 8 + segment);
       if (pins_ == nullptr) continue;
       key.push_back(static_cast<std::int64_t>(pins_->of(i).size()));
       for (auto const k : pins_->of(i)) key.push_back(static_cast<std::int64_t>(k));

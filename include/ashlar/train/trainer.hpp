@@ -184,8 +184,8 @@ class trainer {
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
-    if (in_mean == 0) detail::refuse_no_targets(step_);
     stopwatch const time;
+    double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
     double const communicated = communication_seconds(),
                  hidden = mesh.operations().seconds_hidden();
@@ -205,11 +205,12 @@ class trainer {
         model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
                       std::span(data.targets).subspan(i * rows, rows));
       auto input = model_->input_of(data.inputs, data.targets, first, totals_.data());
-      input.scale = 1.0 / static_cast<double>(in_mean);
+      input.scale = 1.0 / targets;
       make_gradients(input);
     }
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
     auto const totals = sum_totals(hash, fault, time.seconds() - walker_.seconds_waited());
+    if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
     double const summed = time.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
@@ -219,7 +220,7 @@ class trainer {
 
     step_report report;
     report.step = step_;
-    report.loss = totals[0] / static_cast<double>(in_mean);
+    report.loss = totals[0] / targets;
     report.gradient_norm = std::sqrt(squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
