@@ -116,7 +116,7 @@ refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"
 sed 's/"micro_batches"/"micro_batch"/' "$work/plan.json" >"$work/key.json"
 refused '"micro_batch" is not a known key' "${gpt[@]}" --diff "$work/key.json"
 sed 's/"version": 1/"version": 9/' "$work/plan.json" >"$work/version.json"
-refused "this program reads versions 1 to 4" "${gpt[@]}" --diff "$work/version.json"
+refused "this program reads versions 1 to 5" "${gpt[@]}" --diff "$work/version.json"
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
@@ -124,7 +124,7 @@ refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipel
 refused "3 stages of a net that can be cut into at most 20 on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2 --schedule 1f1b
 refused "--pareto is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pareto
-refused "there is no element 99" "${pipeline[@]}" --pipeline --pin '99.x=B,B'
+refused "there is no element 999" "${pipeline[@]}" --pipeline --pin '999.x=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
 refused "no schedule stays within the limit: stage 0 may have at most 3 micro-batches in flight" "${pipeline[@]}" \
