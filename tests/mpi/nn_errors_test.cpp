@@ -123,9 +123,10 @@ TEST_CASE("pipelines whose stages do not fit, and plans that cannot be run yet")
   pipeline.stages.resize(1);
   CHECK(message_of([&] { nn::place<double>(net, m, pipeline); }) == "nothing was thrown");
   pipeline.stages.resize(3);
-  CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
-            "Stages follow one another, none is empty, and no residual and no mixture of "
-            "experts is cut."));
+  CHECK(
+      has(message_of([&] { nn::place<double>(net, m, pipeline); }),
+          "Stages follow one another, none is empty, and no residual, no branch and no mixture of "
+          "experts is cut."));
 }
 
 TEST_CASE("ranks that disagree on the machine or on the plan all get an error") {

@@ -208,11 +208,11 @@ TEST_CASE("wrong pipelines are refused on every rank") {
   CHECK(has(refused([&](auto& p) { p.order = pipelines::zb_v(n, 2); }),
             "stages, but the plan cuts the net into"));
   CHECK(has(refused([&](auto& p) { p.stages[1].first = p.stages[0].last = 3; }),
-            "no residual and no mixture of experts is cut."));
+            "no residual, no branch and no mixture of experts is cut."));
   CHECK(has(refused([&](auto& p) { p.stages[last].recomputed = 9; }),
             "recomputes 9 segments, but it has"));
   CHECK(has(refused([&](auto& p) { p.stages[last].last += 1; }),
-            "no residual and no mixture of experts is cut."));
+            "no residual, no branch and no mixture of experts is cut."));
   CHECK(has(refused([&](auto& p) { p.chosen.mesh.axis[1].extent = 2; }),
             "but the model is placed on"));
   CHECK(has(refused([&](auto& p) {
