@@ -17,7 +17,7 @@
 
 #include <vector>
 
-#include <ashlar/comm/transfer.hpp>
+#include <ashlar/comm/counted_transfer.hpp>
 
 namespace ashlar {
 
@@ -50,16 +50,8 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
                                               topology const& t, coordinates const& here) {
   auto const& first = *steps.front().step;
   encoded_transfer made;
-  transfer& x = made.what;
   made.wire = first.wire;
   made.sums = first.kind == collective::reduce_scatter;
-  x.kind = first.carried_by();
-  x.axes = first.axes;
-  x.members = t.group_size(first.axes);
-  x.index = t.index_in_group(here, first.axes);
-  x.extents = *steps.front().extents;  // messages name the first tensor
-  x.before = first.from;
-  x.after = first.to;
   // The box of tensor s of which `member` owns the sum, or which it contributes.
   auto const own_box = [&](tensor_step const& s, coordinates const& member) {
     return local_box(*s.extents, t, made.sums ? s.step->to : s.step->from, member);
@@ -70,32 +62,23 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
     for (auto const& s : steps) bytes += made.wire.bytes(own_box(s, member).elements());
     return bytes;
   };
-  std::vector<interval> sections;
+  std::vector<std::int64_t> sections;
   std::int64_t total = 0;
-  for (int j = 0; j < x.members; ++j) {
-    sections.push_back({total, section(t.member(here, x.axes, j))});
-    total = sections.back().end();
-    x.largest_source = std::max(x.largest_source, sections.back().size);
+  for (int j = 0; j < t.group_size(first.axes); ++j) {
+    sections.push_back(section(t.member(here, first.axes, j)));
+    total += sections.back();
   }
-  auto const me = static_cast<std::size_t>(x.index);
-  std::int64_t const own = sections[me].size;
-  x.from = detail::flat_box({0, made.sums ? total : own});
-  x.to = detail::flat_box({0, made.sums ? own * x.members : total});
-  if (made.sums) x.largest_source = total;
+  transfer& x = made.what;
+  x = counted_transfer(first.carried_by(), first.axes, t, here, [&](int i, int j) {
+    return sections[static_cast<std::size_t>(made.sums ? j : i)];
+  });
+  x.extents = *steps.front().extents;  // messages name the first tensor
+  x.before = first.from;
+  x.after = first.to;
   for (int j = 0; j < x.members; ++j) {
-    auto const& cut = sections[static_cast<std::size_t>(j)];
-    auto const run = [](std::int64_t size, std::int64_t source, std::int64_t target) {
-      auto b = detail::flat_block({0, size}, size);
-      b.source_offset = source;
-      b.target_offset = target;
-      return b;
-    };
-    x.sends.push_back(made.sums ? run(cut.size, cut.begin, x.index * cut.size)
-                                : run(own, 0, sections[me].begin));
-    x.receives.push_back(made.sums ? run(own, sections[me].begin, j * own)
-                                   : run(cut.size, 0, cut.begin));
     auto const member = t.member(here, x.axes, j);
-    std::int64_t sent = x.sends.back().source_offset, taken = x.receives.back().target_offset;
+    auto const at = static_cast<std::size_t>(j);
+    std::int64_t sent = x.sends[at].source_offset, taken = x.receives[at].target_offset;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       auto const& s = steps[i];
       box const theirs = own_box(s, member), mine = own_box(s, here);
