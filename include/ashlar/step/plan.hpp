@@ -98,22 +98,31 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
+/// Returns whether test(choice) is true for the choice of any parameter of the plan.
+template <int N, class Test>
+constexpr bool any_parameter(basic_plan<N> const& chosen, Test const& test) {
+  for (auto const& c : chosen.choices)
+    for (auto const& p : c.parameters)
+      if (test(p)) return true;
+  return false;
+}
+
 /// Returns whether the plan updates any parameter at one placement and stores it at another.
 template <int N>
 constexpr bool updates_apart(basic_plan<N> const& chosen) {
-  for (auto const& c : chosen.choices)
-    for (auto const& p : c.parameters)
-      if (p.is_updated_apart()) return true;
-  return false;
+  return any_parameter(chosen, [](parameter_choice const& p) { return p.is_updated_apart(); });
 }
 
 /// Returns whether the plan keeps any gradient in rows.
 template <int N>
 constexpr bool has_rows(basic_plan<N> const& chosen) {
-  for (auto const& c : chosen.choices)
-    for (auto const& p : c.parameters)
-      if (p.in_rows) return true;
-  return false;
+  return any_parameter(chosen, [](parameter_choice const& p) { return p.in_rows; });
+}
+
+/// Returns whether the gradient of any parameter is synchronized with a wire that is not exact.
+template <int N>
+constexpr bool has_wires(basic_plan<N> const& chosen) {
+  return any_parameter(chosen, [](parameter_choice const& p) { return !p.wire.is_exact(); });
 }
 
 /// Returns the element whose placements determine those of element i of the plan: the begin of the
@@ -127,15 +136,6 @@ constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& cho
   if (net[i].kind != element_kind::branch_turn) return -1;
   int const begin = net[next].partner;
   return chosen[i] == turn_between(chosen[begin], chosen[next]) ? -1 : begin;
-}
-
-/// Returns whether the gradient of any parameter is synchronized with a wire that is not exact.
-template <int N>
-constexpr bool has_wires(basic_plan<N> const& chosen) {
-  for (auto const& c : chosen.choices)
-    for (auto const& p : c.parameters)
-      if (!p.wire.is_exact()) return true;
-  return false;
 }
 
 /// Returns the same plan with another capacity, which must be at least its number of elements.
