@@ -90,12 +90,7 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net,
     }
   std::size_t next = 0;
   return changed_plan("sync::pinned", net, chosen, m,
-                      [&](search::parameter_choice& p, shape const&) {
-                        p.store = made[next].store;
-                        p.update = made[next].update;
-                        p.in_rows = made[next].in_rows;
-                        p.wire = made[next++].wire;
-                      });
+                      [&](search::parameter_choice& p, shape const&) { p = made[next++]; });
 }
 
 }  // namespace ashlar::sync
