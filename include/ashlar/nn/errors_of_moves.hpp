@@ -16,15 +16,8 @@ namespace ashlar::nn {
 
 class errors_of_moves {
  public:
-  /// Throws ashlar::error if the program has a wire and runs on a device. The program must outlive
-  /// this object.
-  errors_of_moves(step::program const& p, bool is_on_host) : program_(&p), errors_(p.moves.size()) {
-    for (auto const& path : p.paths)  // a program that was not made for a placed net
-      if (!is_on_host && !path.wire.is_exact())
-        throw error("trainer", "the plan sends gradients as " + to_string(path.wire) +
-                                   ", but wires encode in host memory and this net is on devices. "
-                                   "Use a plan without wires.");
-  }
+  /// The program must outlive this object.
+  explicit errors_of_moves(step::program const& p) : program_(&p), errors_(p.moves.size()) {}
 
   /// Returns the errors of moves whose wire has error feedback, and else nothing. `moves` has
   /// numbers of the program's moves.

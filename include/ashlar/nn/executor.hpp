@@ -61,7 +61,7 @@ class executor {
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p,
            element_type activations)
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
-        ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p, Processor::is_host),
+        ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p),
         halo_names_(halo_names(elements, p)), parameters_(elements, p), moving_(p.moves.size()),
         buckets_(p.moves.size()), crossings_(m, p) {
     for (auto const& halo : p.halos)
