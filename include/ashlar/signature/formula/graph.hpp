@@ -290,11 +290,13 @@ constexpr int add_product(graph& g, int a, int b) {
 }
 
 /// Adds an operator of one operand with other dims: those of letters `out` and extents `extents`.
+/// `number` is its node::weight.
 constexpr int add_with_dims(graph& g, operation what, int a, dim_letters const& in,
-                            dim_letters const& out, shape const& extents) {
+                            dim_letters const& out, shape const& extents, int number = 0) {
   node n;
   n.what = what;
   n.a = a;
+  n.weight = number;
   n.extents = extents;
   n.in_a = in;
   n.out = out;

@@ -44,14 +44,7 @@ constexpr int add_join(graph& g, int a, int b, int dim) {
 /// `joined`: the first part if `which` is 0, and the last one if it is 1.
 constexpr int add_part(graph& g, int a, dim_letters const& joined, dim_letters const& part,
                        int which, shape const& extents) {
-  node n;
-  n.what = operation::part;
-  n.a = a;
-  n.weight = which;
-  n.extents = extents;
-  n.in_a = joined;
-  n.out = part;
-  return g.add(n);
+  return add_with_dims(g, operation::part, a, joined, part, extents, which);
 }
 
 /// Adds the rows of the table u whose numbers are the elements of v. A table has the dims [rows,
