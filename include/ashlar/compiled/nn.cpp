@@ -6,9 +6,11 @@
 // - the executor that runs the program of a training step on the host
 // - the checks of layers and plans
 // - the models and trainers of the usual types
+// - the trials of nn::verify
 
 #define ASHLAR_COMPILES_NN 1
 #include <ashlar/nn/place.hpp>
+#include <ashlar/nn/verify.hpp>
 #include <ashlar/train/trainer.hpp>
 
 namespace ashlar {

@@ -28,13 +28,12 @@
 // exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec).
 // nn::verify is meant for tests and takes milliseconds to seconds. It runs on the host only.
 
-#include <array>
-#include <cstdlib>
+#include <functional>
 
-#include <ashlar/nn/trial/data.hpp>
-#include <ashlar/nn/trial/finite_differences.hpp>
-#include <ashlar/nn/trial/judge.hpp>
-#include <ashlar/search/choices.hpp>
+#include <ashlar/nn/trial/trial_layer.hpp>
+#if ASHLAR_DEFINES(NN)
+#include <ashlar/nn/trial/verification.hpp>
+#endif
 
 namespace ashlar::nn {
 
@@ -47,174 +46,37 @@ constexpr void require_layer() {
                 "layers of a chain, repeat or residual one by one.");
 }
 
-template <class Layer, class T, int XRank>
-class verification {
-  using simulated_ranks = simulated_layer<Layer, T, XRank>;
+/// Makes all trials of the layer that make_layer() returns. Throws the first error.
+ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer);
+/// Divides the trials among the ranks of a mesh. Throws the first error on every rank. Collective
+/// over the mesh.
+ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer, mesh const& m);
 
- public:
-  verification(Layer const& layer, shape const& x, verify_options const& options)
-      : layer_(layer), spec_(layer.spec(x)), known_(std::is_same_v<T, double> ? 1e-9 : 1e-4) {
-    check_spec<Layer>(spec_, x);
-    check_type();
-    data_ = make_trial_data<Layer, T, XRank>(layer_, spec_, options);
-    std::int64_t most = spec_.x.elements() + spec_.y.elements();
-    for (auto const& p : spec_.parameters) most += p.extents.elements();
-    margin_ = static_cast<std::size_t>(most) * sizeof(double);
-  }
-
-  /// Returns the number of trials. There are two for each signature row: one on meshes with one
-  /// axis, and one on a mesh with two axes.
-  int trials() const { return 2 * rows(); }
-
-  /// Tries the passes in one process. Checks only every `parts`-th gradient element by finite
-  /// differences, beginning with number `part`, so that several ranks can divide this work.
-  void one_process(int part, int parts) {
-    step::layer_choice lies;
-    auto const whole = placement::all_broadcast(1);
-    lies.x = lies.y = lies.dy = lies.dx = whole;
-    lies.parameters.resize(spec_.parameters.size());
-    for (auto& p : lies.parameters) p = {whole, whole, whole};
-    lies.statistics.resize(spec_.statistics.size());
-    for (auto& s : lies.statistics) s = {whole, whole};
-    auto const where = name() + " on one process";
-    simulated_ranks simulated(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
-    judge j{known_, where};
-    simulated.give(data_);
-    simulated.forward(j);
-    simulated.backward(j);
-    check_differences<T>(simulated, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
-  }
-
-  /// Performs trial number `i`. If i < rows(), tries signature row i on meshes with one axis.
-  /// Otherwise, tries row i - rows() on a mesh with two axes: once on both axes, and once with the
-  /// next row on the second axis.
-  void trial(int i) {
-    int const row = i % rows();
-    if (i < rows()) {
-      for (int const p : rank_counts(row)) run({{"rank", p}}, {row});
-      return;
-    }
-    int const next = (row + 1) % rows();
-    run({{"first", 2}, {"second", 3}}, {row, row});
-    if (next != row) run({{"first", 2}, {"second", 3}}, {row, next});
-  }
-
- private:
-  int rows() const { return spec_.rows.size(); }
-  std::string name() const { return spec_.name.text; }
-
-  /// Throws unless the members of the layer's class agree with its spec. Such members are the
-  /// passes and the numbers of dims of the parameters.
-  void check_type() const {
-    using types = types_of<Layer, T, XRank, run_time_choice<>>;
-    if (types::y_rank != spec_.y.rank() && !loss_layer<Layer>)
-      throw error(name(), "its output has " + std::to_string(spec_.y.rank()) +
-                              " dims, but its type says " + std::to_string(types::y_rank) +
-                              " in y_rank.");
-    if (types::statistics != spec_.statistics.size())
-      throw error(name(), "the spec has " + std::to_string(spec_.statistics.size()) +
-                              " statistics, but the layer's type says " +
-                              std::to_string(types::statistics) + ".");
-    using form = step::backward_form;
-    auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
-      if (needed && !simulated_ranks::has(kind))
-        throw error(name(),
-                    std::string("its spec says in layer_spec::backward that it has the pass ") +
-                        pass + ", but it has none.");
-    };
-    auto const b = spec_.backward;
-    demand(step::action_kind::backward, "backward", b == form::whole || b == form::separable);
-    demand(step::action_kind::weight_gradient, "weight_gradient", b != form::whole);
-    demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
-  }
-
-  /// Returns the numbers of ranks on which to try row i:
-  ///
-  ///   2 and 3             always
-  ///   for uneven shards   for each dim that the row splits, the smallest number that does not
-  ///                       divide the dim's extent; 8 if all smaller numbers divide it
-  ///   for an empty shard  n + 1, where n is the smallest extent of these dims, if n is below 8
-  std::vector<int> rank_counts(int i) const {
-    std::vector<int> counts{2, 3};
-    std::int64_t least = 0;
-    auto const look_at = [&](axis_placement const& role, shape const& extents) {
-      if (!role.is_split()) return;
-      std::int64_t const n = extents[role.dim];
-      int uneven = 2;
-      while (n % uneven == 0 && uneven < 8) ++uneven;
-      counts.push_back(uneven);
-      least = least == 0 ? n : std::min(least, n);
-    };
-    auto const& row = spec_.rows[i];
-    look_at(row.x, spec_.x);
-    look_at(row.y, spec_.y);
-    for (int k = 0; k < row.use.size(); ++k) look_at(row.use[k], spec_.parameters[k].extents);
-    if (least > 0 && least < 8) counts.push_back(static_cast<int>(least) + 1);
-    std::sort(counts.begin(), counts.end());
-    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-    return counts;
-  }
-
-  void run(topology const& t, std::vector<int> const& rows) {
-    search::detail::axis_rows chosen;
-    std::string where = name() + ", " + step::row_text(spec_, rows[0]);
-    for (int const i : rows) chosen.push_back(i);
-    if (rows.size() > 1)
-      where += " along one axis and " + step::row_text(spec_, rows[1]) + " along another";
-    auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
-    if (!can_lie(lies) || !search::detail::keeps_blocks(lies, spec_, t)) return;
-    where += " on " + to_string(t) + " ranks";
-    simulated_ranks simulated(layer_, spec_, lies, ranks_of(t), where);
-    judge j{known_, where};
-    simulated.give(data_);
-    simulated.forward(j);
-    simulated.backward(j);
-  }
-
-  /// Returns whether all placements of a layer's tensors are legal. For instance, a tensor must not
-  /// be partial with a sum along one axis and with a maximum along another.
-  bool can_lie(step::layer_choice const& c) const {
-    auto const valid = [](placement const& p) { return check(p, max_rank, p.axes()) == nullptr; };
-    bool all = valid(c.x) && valid(c.y) && valid(c.dy) && valid(c.dx);
-    for (auto const& p : c.parameters) all = all && valid(p.use) && valid(p.grad);
-    for (auto const& s : c.statistics) all = all && valid(s.from) && valid(s.to);
-    return all;
-  }
-
-  std::vector<mesh> const& ranks_of(topology const& t) {
-    auto& ranks = meshes_[to_string(t)];
-    for (int r = static_cast<int>(ranks.size()); r < t.ranks(); ++r)
-      ranks.push_back(fake_rank::make(MPI_COMM_SELF, t, r, margin_));
-    return ranks;
-  }
-
-  Layer layer_;
-  step::layer_spec spec_;
-  truth known_;
-  trial_data data_;
-  std::size_t margin_ = 0;
-  std::map<std::string, std::vector<mesh>> meshes_;
-};
-
-/// Throws the same error on every rank if any rank has an error. `mine` is the text of this rank's
-/// error, or empty. `piece` is the number of the trial in which this error occurred. Of several
-/// errors, the one with the lowest `piece` is thrown. Collective over the mesh.
-inline void throw_first(mesh const& m, int piece, std::string const& mine) {
-  constexpr std::int64_t none = std::int64_t(1) << 60;
-  std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
-  m.all_reduce(std::span<std::int64_t>(&first, 1), reduction::min);
-  if (first == none) return;
-  int const root = static_cast<int>(first % m.ranks());
-  std::int64_t length = static_cast<std::int64_t>(mine.size());
-  m.broadcast(std::span<std::int64_t>(&length, 1), root);
-  std::vector<std::int32_t> letters(mine.begin(), mine.end());
-  letters.resize(static_cast<std::size_t>(length));
-  m.broadcast(std::span<std::int32_t>(letters), root);
-  std::string text;
-  for (auto const letter : letters) text += static_cast<char>(letter);
-  auto const end = text.find(": ");  // end of the operation's name
-  throw error(text.substr(0, end), text.substr(end + 2));
+#if ASHLAR_DEFINES(NN)
+ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer) {
+  auto const layer = make_layer();
+  verification v(layer);
+  v.one_process(0, 1);
+  for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
+
+ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer, mesh const& m) {
+  int piece = 0;
+  std::string mine;
+  try {
+    auto const layer = make_layer();
+    verification v(layer);
+    v.one_process(m.rank(), m.ranks());
+    for (int i = m.rank(); i < v.trials(); i += m.ranks()) {
+      piece = 1 + i;
+      v.trial(i);
+    }
+  } catch (error const& e) {
+    mine = e.what();
+  }
+  throw_first(m, piece, mine);
+}
+#endif
 
 }  // namespace detail
 
@@ -225,9 +87,9 @@ template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
   detail::require_layer<Layer>();
-  detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
-  v.one_process(0, 1);
-  for (int i = 0; i < v.trials(); ++i) v.trial(i);
+  detail::run_trials([&] {
+    return detail::make_trial_layer<T, XRank>(layer, ashlar::detail::shape_of(x), options);
+  });
 }
 
 /// Makes the same trials as the overload without a mesh, but divides them among the ranks of `m`.
@@ -237,19 +99,11 @@ template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {
   detail::require_layer<Layer>();
-  int piece = 0;
-  std::string mine;
-  try {
-    detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
-    v.one_process(m.rank(), m.ranks());
-    for (int i = m.rank(); i < v.trials(); i += m.ranks()) {
-      piece = 1 + i;
-      v.trial(i);
-    }
-  } catch (error const& e) {
-    mine = e.what();
-  }
-  detail::throw_first(m, piece, mine);
+  detail::run_trials(
+      [&] {
+        return detail::make_trial_layer<T, XRank>(layer, ashlar::detail::shape_of(x), options);
+      },
+      m);
 }
 
 }  // namespace ashlar::nn

@@ -14,19 +14,21 @@
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
 //                without a target) if check_targets() accepts -1
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <span>
+#include <vector>
 
-#include <ashlar/nn/trial/simulated_layer.hpp>
+#include <ashlar/nn/trial/trial_layer.hpp>
+#include <ashlar/nn/trial/values.hpp>
 
-namespace ashlar::nn {
+namespace ashlar::nn::detail {
 
-struct verify_options {
-  double low = -1.5, high = 1.5;  ///< the range of the input's numbers
-  std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
+/// The inputs of a layer's passes, and its parameters.
+struct trial_data {
+  whole_values x, dy, targets, context;
+  std::vector<whole_values> parameters;
 };
-
-namespace detail {
 
 /// Returns `count` evenly spaced numbers in (low, high), in a shuffled order.
 inline std::vector<double> spread(std::int64_t count, double low, double high,
@@ -42,91 +44,38 @@ inline std::vector<double> spread(std::int64_t count, double low, double high,
   return values;
 }
 
-/// Returns the least integer n >= 0 for which accepts(n) throws, but at most 4096.
-template <class Accepts>
-std::int64_t count_accepted(Accepts const& accepts) {
-  std::int64_t n = 0;
-  for (; n < 4096; ++n) {
-    try {
-      accepts(static_cast<std::int32_t>(n));
-    } catch (error const&) {
-      break;
-    }
-  }
-  return n;
-}
-
-/// Returns `count` random integers in [first, end).
-inline std::vector<double> integers(std::int64_t count, std::int64_t first, std::int64_t end,
-                                    std::uint64_t stream) {
+/// Returns `count` random integers of a range.
+inline std::vector<double> integers(std::int64_t count, integer_range range, std::uint64_t stream) {
+  auto const width = static_cast<double>(range.end - range.first);
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i)
-    values.push_back(static_cast<double>(first) +
-                     std::floor((noise(stream, i) + 1) / 2 * static_cast<double>(end - first)));
+    values.push_back(static_cast<double>(range.first) +
+                     std::floor((noise(stream, i) + 1) / 2 * width));
   return values;
 }
 
-template <class Layer>
-std::vector<double> trial_ids(Layer const& layer, std::int64_t count,
-                              verify_options const& options) {
-  std::int64_t ids = options.ids;
-  if constexpr (requires { layer.check(std::span<std::int32_t const>()); })
-    ids = count_accepted([&](std::int32_t id) { layer.check(std::span(&std::as_const(id), 1)); });
-  return integers(count, 0, std::max<std::int64_t>(ids, 1), 31);
-}
-
-template <class Layer, class T>
-std::vector<double> trial_targets(Layer const& layer, shape const& x, std::int64_t count) {
-  if constexpr (!std::is_integral_v<typename Layer::template target<T>>) {
-    return spread(count, -1, 1, 41);
-  } else {
-    std::int64_t first = 0, end = x[x.rank() - 1];
-    using list = std::span<typename Layer::template target<T> const>;
-    if constexpr (requires { layer.check_targets(list(), x); }) {
-      auto const accepts = [&](typename Layer::template target<T> t) {
-        layer.check_targets(list(&t, 1), x);
-      };
-      end = count_accepted(accepts);
-      first = count_accepted([&](auto i) {
-                if (i > 0) throw error("", "");
-                accepts(-1);
-              }) > 0
-                  ? -1
-                  : 0;
-    }
-    return integers(count, first, std::max(end, first + 1), 43);
-  }
-}
-
-template <class Layer, class T, int XRank>
-trial_data make_trial_data(Layer const& layer, step::layer_spec const& spec,
-                           verify_options const& options) {
+inline trial_data make_trial_data(trial_layer const& layer) {
+  auto const& spec = layer.spec;
   trial_data data;
   std::int64_t const count = spec.x.elements();
-  data.x.extents = spec.x;
-  if constexpr (takes_tokens<Layer>()) data.x.values = trial_ids(layer, count, options);
-  else data.x.values = spread(count, options.low, options.high, 11);
+  data.x = {spec.x, layer.ids ? integers(count, *layer.ids, 31)
+                              : spread(count, layer.options.low, layer.options.high, 11)};
   data.dy = {spec.y, spread(spec.y.elements(), -1, 1, 12)};
-  if constexpr (loss_layer<Layer>) {
-    data.targets.extents = layer.target_extents(spec.x);
-    data.targets.values = trial_targets<Layer, T>(layer, spec.x, data.targets.extents.elements());
+  if (layer.is_loss) {
+    std::int64_t const targets = layer.target_extents.elements();
+    data.targets = {layer.target_extents, layer.target_classes
+                                              ? integers(targets, *layer.target_classes, 43)
+                                              : spread(targets, -1, 1, 41)};
   }
   if (spec.context.rank() > 0)
     data.context = {spec.context, spread(spec.context.elements(), -1, 1, 13)};
   for (int k = 0; k < spec.parameters.size(); ++k) {
-    std::int64_t const n = spec.parameters[k].extents.elements();
-    double middle = 0, reach = 0.5;
-    if constexpr (requires { layer.initial(k); })
-      if (auto const initial = layer.initial(k); !initial.is_random()) {
-        middle = initial.value;
-        reach = 0.3;
-      }
-    data.parameters.push_back(
-        {spec.parameters[k].extents,
-         spread(n, middle - reach, middle + reach, 21 + static_cast<std::uint64_t>(k))});
+    auto const& extents = spec.parameters[k].extents;
+    auto const [middle, reach] = layer.parameters[static_cast<std::size_t>(k)];
+    data.parameters.push_back({extents, spread(extents.elements(), middle - reach, middle + reach,
+                                               21 + static_cast<std::uint64_t>(k))});
   }
   return data;
 }
 
-}  // namespace detail
-}  // namespace ashlar::nn
+}  // namespace ashlar::nn::detail

@@ -34,10 +34,9 @@ struct objective {
 /// Compares dx and the gradient of every parameter, if a pass made them, with finite differences.
 /// Checks only every `parts`-th element, beginning with number `part`, so that several ranks can
 /// divide the work.
-template <class T, class Trial>
-void check_differences(Trial& simulated, step::layer_spec const& spec, trial_data data,
-                       truth& known, std::string const& where, int part, int parts, bool is_loss) {
-  constexpr bool exact = std::is_same_v<T, double>;
+inline void check_differences(simulated_layer& simulated, trial_layer const& layer, trial_data data,
+                              truth& known, std::string const& where, int part, int parts) {
+  bool const exact = layer.values == element_type::f64;
   double const h = exact ? 1e-4 : 1e-2, tolerance = exact ? 1e-6 : 2e-2;
   int turn = 0;
   auto const compare_with = [&](std::string const& what, whole_values& moved) {
@@ -65,13 +64,14 @@ void check_differences(Trial& simulated, step::layer_spec const& spec, trial_dat
                          number_text(slope) + ".";
       if (what != "dx" && is_near(made + held_before, slope, tolerance, scale))
         text += " The pass must add to the gradient, not replace what the sum held.";
-      if (is_loss) text += " A loss has the gradient of its sum times call.scale().";
+      if (layer.is_loss) text += " A loss has the gradient of its sum times call.scale().";
       throw error("nn::verify", text);
     }
   };
   compare_with("dx", data.x);
-  for (int k = 0; k < spec.parameters.size(); ++k)
-    compare_with(Trial::gradient_name(spec, k), data.parameters[static_cast<std::size_t>(k)]);
+  for (int k = 0; k < layer.spec.parameters.size(); ++k)
+    compare_with(simulated_layer::gradient_name(layer.spec, k),
+                 data.parameters[static_cast<std::size_t>(k)]);
 }
 
 }  // namespace ashlar::nn::detail

@@ -22,40 +22,26 @@
 #include <memory>
 
 #include <ashlar/comm/fake_rank.hpp>
-#include <ashlar/nn/node.hpp>
-#include <ashlar/nn/trial/values.hpp>
+#include <ashlar/nn/trial/data.hpp>
 
 namespace ashlar::nn::detail {
-
-/// The inputs of a layer's passes, and its parameters.
-struct trial_data {
-  whole_values x, dy, targets, context;
-  std::vector<whole_values> parameters;
-};
 
 /// The value of every element of the gradient sums before a pass. Because it is not zero, the sums
 /// show afterwards whether the pass added to them or overwrote them.
 inline constexpr double held_before = 0.5;
 
-template <class Layer, class T, int XRank>
 class simulated_layer {
-  using choice = run_time_choice<>;
-  using node = layer_node<Layer, T, XRank, choice>;
-  using types = types_of<Layer, T, XRank, choice>;
+  using node = element_node<device::host::processor>;
   using run = execution<device::host::processor>;
-  static constexpr int statistics = types::statistics;
 
  public:
   /// `lies` has the placements of the layer's tensors. `ranks` has one simulated mesh per rank.
-  /// `where` names this trial in error messages.
-  simulated_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
+  /// `where` names this trial in error messages. `layer` must outlive this object.
+  simulated_layer(trial_layer const& layer, step::layer_choice const& lies,
                   std::vector<mesh> const& ranks, std::string where)
-      : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
+      : layer_(layer), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
         totals_(ranks.size()) {
-    for (auto const& m : ranks_) {
-      stream_counter streams{5, 1};
-      nodes_.push_back(std::make_unique<node>(layer, 0, m, spec.x, choice(lies), streams));
-    }
+    for (auto const& m : ranks_) nodes_.push_back(layer.place(m, lies));
   }
 
   /// Gives each rank its shards of the tensors in `data`, for the passes to read.
@@ -65,23 +51,22 @@ class simulated_layer {
       on_[r].slots.clear();
       on_[r].slots.resize(static_cast<std::size_t>(dx_slot() + 1));
       on_[r].pass = {true, 9, 3};
-      put<typename types::input::value_type>(r, 0, data.x, lies_.x,
-                                             step::halo_layout_of(spec_, lies_.x, mesh_of(r)));
-      for (int k = 0; k < spec_.parameters.size(); ++k)
-        put<T>(r, 1 + k, data.parameters[static_cast<std::size_t>(k)], lies_.parameters[k].use);
-      if (spec_.context.rank() > 0) {
-        on_[r].context = make_tensor<T>(ranks_[r], data.context.extents,
-                                        placement::all_broadcast(ranks_[r].axes()));
+      auto const whole = placement::all_broadcast(ranks_[r].axes());
+      put(r, 0, layer_.input, data.x, lies_.x,
+          step::halo_layout_of(layer_.spec, lies_.x, mesh_of(r)));
+      for (int k = 0; k < parameters(); ++k)
+        put(r, 1 + k, layer_.values, data.parameters[static_cast<std::size_t>(k)],
+            lies_.parameters[k].use);
+      if (layer_.spec.context.rank() > 0) {
+        on_[r].context = host_tensor(ranks_[r], data.context.extents, whole, layer_.values);
         cut(data.context, on_[r].context);
       }
-      if constexpr (loss_layer<Layer>) {
-        auto const whole = placement::all_broadcast(ranks_[r].axes());
-        auto const targets = make_tensor<typename Layer::template target<T>>(
-            ranks_[r], data.targets.extents, whole);
+      if (layer_.is_loss) {
+        host_tensor const targets(ranks_[r], data.targets.extents, whole, layer_.targets);
         cut(data.targets, targets);
         on_[r].batch = {targets, 1, &totals_[r]};
       } else {
-        put<T>(r, dy_slot(), data.dy, lies_.dy);
+        put(r, dy_slot(), layer_.values, data.dy, lies_.dy);
       }
     }
   }
@@ -90,11 +75,12 @@ class simulated_layer {
   template <class Judge>
   void forward(Judge& judge) {
     totals_.assign(on_.size(), 0);
+    int const statistics = layer_.statistics;
     for (int part = 0; part <= statistics; ++part) {
       step::action a;
       a.part = part;
       a.reads.push_back(0);
-      for (int k = 0; k < spec_.parameters.size(); ++k) a.reads.push_back(1 + k);
+      for (int k = 0; k < parameters(); ++k) a.reads.push_back(1 + k);
       for (int k = 0; k < part; ++k) a.reads.push_back(moved_slot(k));
       a.makes.push_back(part < statistics ? made_slot(part) : y_slot());
       if (part == statistics) a.makes.push_back(saved_slot());
@@ -102,12 +88,12 @@ class simulated_layer {
       compute(a, pass);
       if (part < statistics) move_statistic(part, pass, judge);
     }
-    if constexpr (loss_layer<Layer>) {
+    if (layer_.is_loss) {
       double sum = 0;
       for (double const share : totals_) sum += share;
       judge.total(sum);
     } else {
-      judge("forward", "y", made(y_slot(), "y", spec_.y, lies_.y), lies_.y);
+      judge("forward", "y", made(y_slot(), "y", layer_.spec.y, lies_.y), lies_.y);
     }
   }
 
@@ -115,28 +101,25 @@ class simulated_layer {
   /// backward pass is whole. Training never runs weight_gradient of such a layer.
   template <class Judge>
   void backward(Judge& judge) {
-    if (node::has_backward()) gradients(step::action_kind::backward, "backward", judge);
-    if (node::has_weight_gradient() && spec_.backward != step::backward_form::whole)
+    if (layer_.has_backward) gradients(step::action_kind::backward, "backward", judge);
+    if (layer_.has_weight_gradient && layer_.spec.backward != step::backward_form::whole)
       gradients(step::action_kind::weight_gradient, "weight_gradient", judge);
-    if (node::has_halves()) gradients(step::action_kind::input_gradient, "input_gradient", judge);
+    if (layer_.has_input_gradient)
+      gradients(step::action_kind::input_gradient, "input_gradient", judge);
   }
 
   /// Returns the name by which the judge knows the gradient of parameter k.
   static std::string gradient_name(step::layer_spec const& spec, int k) {
     return std::string("the gradient of ") + spec.parameters[k].name.text;
   }
-  static constexpr bool has(step::action_kind kind) {
-    return kind == step::action_kind::backward          ? node::has_backward()
-           : kind == step::action_kind::weight_gradient ? node::has_weight_gradient()
-                                                        : node::has_halves();
-  }
 
  private:
   // Slot 0 holds x, and the next slots hold the parameters. The functions below return the indices
   // of the other slots.
-  int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
-  int made_slot(int k) const { return moved_slot(statistics) + k; }
-  int y_slot() const { return made_slot(statistics); }
+  int parameters() const { return layer_.spec.parameters.size(); }
+  int moved_slot(int k) const { return 1 + parameters() + k; }
+  int made_slot(int k) const { return moved_slot(layer_.statistics) + k; }
+  int y_slot() const { return made_slot(layer_.statistics); }
   int saved_slot() const { return y_slot() + 1; }
   int dy_slot() const { return y_slot() + 2; }
   int dx_slot() const { return y_slot() + 3; }
@@ -144,14 +127,13 @@ class simulated_layer {
   topology const& mesh_of(std::size_t r) const { return ranks_[r].topology(); }
 
   /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one.
-  template <class Element>
-  void put(std::size_t r, int slot, whole_values const& whole, placement const& p,
-           halo_layout const& halo = {}) {
+  void put(std::size_t r, int slot, element_type type, whole_values const& whole,
+           placement const& p, halo_layout const& halo = {}) {
     auto const t = halo.has_halo()
                        ? host_tensor::with_box(ranks_[r], whole.extents, p,
                                                halo.read_box(mesh_of(r), ranks_[r].coordinate()),
-                                               element_type_of<Element>)
-                       : make_tensor<Element>(ranks_[r], whole.extents, p);
+                                               type)
+                       : host_tensor(ranks_[r], whole.extents, p, type);
     cut(whole, t);
     on_[r].set(slot, t);
     given_[r].emplace_back(t, shard_values(t));
@@ -200,39 +182,39 @@ class simulated_layer {
   void move_statistic(int k, std::string const& pass, Judge& judge) {
     auto const what = "statistic " + std::to_string(k);
     auto const& [from, to] = lies_.statistics[k];
-    auto const whole = judge(pass, what, made(made_slot(k), what, spec_.statistics[k], from), from);
-    for (std::size_t r = 0; r < on_.size(); ++r)
-      put<typename types::accumulated>(r, moved_slot(k), whole, to);
+    auto const whole = judge(pass, what, made(made_slot(k), what, layer_.spec.statistics[k], from),
+                             from);
+    for (std::size_t r = 0; r < on_.size(); ++r) put(r, moved_slot(k), layer_.sums, whole, to);
   }
 
   template <class Judge>
   void gradients(step::action_kind kind, std::string const& pass, Judge& judge) {
     step::action a;
     a.kind = kind;
-    if (!loss_layer<Layer>) a.reads.push_back(dy_slot());
+    if (!layer_.is_loss) a.reads.push_back(dy_slot());
     a.reads.push_back(saved_slot());
     bool const makes_dx = kind != step::action_kind::weight_gradient;
     if (makes_dx) {
-      for (int k = 0; k < spec_.parameters.size(); ++k)
-        if (spec_.parameters[k].in_backward) a.reads.push_back(1 + k);
+      for (int k = 0; k < parameters(); ++k)
+        if (layer_.spec.parameters[k].in_backward) a.reads.push_back(1 + k);
       a.makes.push_back(dx_slot());
     }
     for (std::size_t r = 0; r < on_.size(); ++r)
-      for (int k = 0; k < spec_.parameters.size(); ++k) add_to_sum(r, k, held_before, false);
+      for (int k = 0; k < parameters(); ++k) add_to_sum(r, k, held_before, false);
     compute(a, pass);
     if (makes_dx) {
-      auto dx = made(dx_slot(), "dx", spec_.x, lies_.dx);
-      auto const halo = step::halo_layout_of(spec_, lies_.dx, mesh_of(0));
+      auto dx = made(dx_slot(), "dx", layer_.spec.x, lies_.dx);
+      auto const halo = step::halo_layout_of(layer_.spec, lies_.dx, mesh_of(0));
       judge(pass, "dx", halo.has_halo() ? halos_added(dx, halo) : dx, lies_.dx);
     }
     if (kind == step::action_kind::input_gradient) return;
-    for (int k = 0; k < spec_.parameters.size(); ++k) {
+    for (int k = 0; k < parameters(); ++k) {
       std::vector<host_tensor> sums;
       for (std::size_t r = 0; r < on_.size(); ++r) {
         add_to_sum(r, k, -held_before, true);
         sums.push_back(nodes_[r]->parameters()[static_cast<std::size_t>(k)].sum());
       }
-      judge(pass, gradient_name(spec_, k), sums, lies_.parameters[k].grad);
+      judge(pass, gradient_name(layer_.spec, k), sums, lies_.parameters[k].grad);
     }
   }
   void add_to_sum(std::size_t r, int k, double value, bool to_what_is_there) {
@@ -242,7 +224,7 @@ class simulated_layer {
     set_shard(sum, values);
   }
 
-  step::layer_spec spec_;
+  trial_layer const& layer_;
   step::layer_choice lies_;
   std::vector<mesh> ranks_;
   std::string where_;

@@ -97,15 +97,6 @@ inline std::string index_text(shape const& extents, std::int64_t index) {
   return "[" + text + "]";
 }
 
-/// Makes a tensor of T whose number of dims is known only at run time. Its shard is not
-/// initialized.
-template <class T, int Rank = 0>
-host_tensor make_tensor(mesh const& m, shape const& extents, placement const& p) {
-  if constexpr (Rank < max_rank)
-    if (extents.rank() != Rank) return make_tensor<T, Rank + 1>(m, extents, p);
-  return tensor<T, Rank>(m, extents, p);
-}
-
 /// Returns the axes along which a placement is partial.
 inline axis_list partial_axes(placement const& p) {
   axis_list axes;
