@@ -17,6 +17,7 @@ namespace ashlar {
 
 using host = device::host::processor;
 
+template class nn::layer_node_base<host>;
 template class nn::executor<host>;
 template class nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>;
 template class nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>;

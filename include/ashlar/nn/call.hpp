@@ -92,6 +92,18 @@ struct layer_types {
                  decltype(std::declval<At>().template statistic_to<K>()), processor_type>;
 };
 
+namespace detail {
+[[noreturn]] ASHLAR_INLINE void refuse_unread_parameter(step::layer_spec const& spec, int k);
+#if ASHLAR_DEFINES(NN)
+[[noreturn]] ASHLAR_INLINE void refuse_unread_parameter(step::layer_spec const& spec, int k) {
+  throw error(spec.name.text, std::string("the pass reads parameter ") +
+                                  spec.parameters[k].name.text +
+                                  ", but its spec says that this pass does not. Set "
+                                  "parameter_spec::in_backward.");
+}
+#endif
+}  // namespace detail
+
 /// The arguments that all passes get: the mesh, the layer's spec, the placements of its tensors and
 /// its parameters.
 template <class Types>
@@ -120,11 +132,7 @@ class layer_call {
   /// during the call.
   template <int K>
   used<K> parameter() const {
-    if (read_[K] == nullptr)
-      throw error(spec_.name.text, std::string("the pass reads parameter ") +
-                                       spec_.parameters[K].name.text +
-                                       ", but its spec says that this pass does not. Set "
-                                       "parameter_spec::in_backward.");
+    if (read_[K] == nullptr) detail::refuse_unread_parameter(spec_, K);
     return read_[K]->template as<used<K>>();
   }
 

@@ -17,14 +17,10 @@
 // With a run-time plan, these arguments are equal for all copies of a layer in a repeat. So the
 // node is compiled only once.
 
-#include <algorithm>
-#include <optional>
 #include <string>
 
-#include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/step/halo.hpp>
-#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/nn/node_base.hpp>
 
 namespace ashlar::nn {
 
@@ -87,9 +83,13 @@ auto as_made(Y y) {
 }  // namespace detail
 
 template <class Layer, class T, int XRank, class At>
-class layer_node final : public element_node<typename At::processor_type> {
+class layer_node final : public layer_node_base<typename At::processor_type> {
   using types = detail::types_of<Layer, T, XRank, At>;
   using processor = typename At::processor_type;
+  using base = layer_node_base<processor>;
+  using base::mesh_;
+  using base::spec_;
+  using base::stream_;
   using common = layer_call<types>;
   using forward_type = forward_call<types>;
   static constexpr int parts = types::statistics + 1;
@@ -132,10 +132,8 @@ class layer_node final : public element_node<typename At::processor_type> {
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
              At const& at, stream_counter& streams, std::string const& path = {},
              tied_parameter<processor> const& tied = {})
-      : passes_(detail::passes_of(layer, x)), mesh_(m), spec_(layer.spec(x)), at_(at) {
-    if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
-        halo.has_halo() && m.is_here())
-      dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
+      : base(m, layer.spec(x), as_value(at.x()), as_value(at.dx())),
+        passes_(detail::passes_of(layer, x)), at_(at) {
     if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);
     else make_parameters(layer, element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {
@@ -166,13 +164,8 @@ class layer_node final : public element_node<typename At::processor_type> {
         break;
       default: break;
     }
-    throw error(spec_.name.text,
-                std::string("the layer has no ") + to_string(a.kind) +
-                    " pass, but its spec declares one in layer_spec::backward (nn/layer.hpp).");
+    this->refuse_pass(a.kind);
   }
-
-  bool reads_context() const override { return spec_.context.rank() > 0; }
-  char const* name() const override { return spec_.name.text; }
 
   // The next functions tell which passes the layer has. A layer need not have all of them
   // (nn/layer.hpp).
@@ -217,17 +210,10 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
   void forward(step::action const& a, execution<processor>& on) {
-    auto const x = on.tensor(a.reads[0]).template as<typename types::input>();
-    any_tensor<processor> const* read[max_parameters]{};
-    any_tensor<processor> const* statistics[max_statistics]{};
-    int at = 1;
-    for (int k = 0; k < spec_.parameters.size(); ++k) read[k] = &on.tensor(a.reads[at++]);
-    for (int k = 0; k < a.part; ++k) statistics[k] = &on.tensor(a.reads[at++]);
-    loss_batch<processor> batch = on.batch;
-    if constexpr (is_loss) batch.targets = moved_to_x(on.batch.targets, max_rank);
-    auto const context = reads_context() ? moved_to_x(on.context, 1) : any_tensor<processor>();
-    forward_type const call(common(mesh_, at_, spec_, read), x, on.pass, stream_, statistics,
-                            &batch, &context);
+    auto const read = this->forward_operands(a, on, is_loss);
+    auto const x = read.x->template as<typename types::input>();
+    forward_type const call(common(mesh_, at_, spec_, read.parameters), x, on.pass, stream_,
+                            read.statistics, &read.batch, &read.context);
     if (a.part + 1 < parts) return make_statistic(a, on, call);
     auto result = last_part(passes_, call);
     if constexpr (!is_loss) on.set(a.makes[0], result.y);
@@ -245,32 +231,15 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets or the context (`whole`), split like the first `dims` dims of the input.
-  /// Communicates nothing, because `whole` is replicated.
-  any_tensor<processor> moved_to_x(any_tensor<processor> const& whole, int dims) const {
-    placement p = as_value(at_.x());
-    for (int a = 0; a < p.axes(); ++a)
-      if (!p[a].is_split() || p[a].dim >= std::min(dims, whole.extents().rank()))
-        p.axis[a] = broadcast();
-    if (p == whole.placement()) return whole;
-    auto const& plan = mesh_.prepared(whole.extents(), size_of(whole.type()), whole.placement(), p);
-    return ashlar::detail::run_plan(whole, *plan);
-  }
-
   template <class Pass>
   void backward(step::action const& a, execution<processor>& on, bool reads_parameters,
                 Pass const& pass) {
     typename types::output_gradient dy;
-    int at = 0;
-    if constexpr (!is_loss)
-      dy = on.tensor(a.reads[at++]).template as<typename types::output_gradient>();
-    auto const& kept = static_cast<holder&>(
-        *on.slots[static_cast<std::size_t>(a.reads[at++])].kept);
-    any_tensor<processor> const* read[max_parameters]{};
-    for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
-      if (spec_.parameters[k].in_backward) read[k] = &on.tensor(a.reads[at++]);
-    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, this->parameters_,
-                             dx_with_halo_ ? &*dx_with_halo_ : nullptr);
+    auto const read = this->backward_operands(a, on, is_loss, reads_parameters);
+    if constexpr (!is_loss) dy = read.dy->template as<typename types::output_gradient>();
+    backward_type const call(common(mesh_, at_, spec_, read.parameters), dy,
+                             static_cast<holder&>(*read.kept).values, this->parameters_,
+                             this->dx_with_halo());
     pass(call);
   }
   template <class Pass>
@@ -279,11 +248,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
   passes_type passes_;
-  basic_mesh<processor> mesh_;
-  step::layer_spec spec_;
   At at_;
-  std::uint64_t stream_ = 0;
-  std::optional<box> dx_with_halo_;  // the box of this rank's dx, if dx has a halo
 };
 
 }  // namespace ashlar::nn

@@ -18,6 +18,22 @@
 
 namespace ashlar {
 
+namespace detail {
+[[noreturn]] ASHLAR_INLINE void refuse_other_elements(shape const& extents, placement const& p);
+[[noreturn]] ASHLAR_INLINE void refuse_other_tensor(shape const& extents, placement const& p);
+#if ASHLAR_DEFINES(TENSOR)
+[[noreturn]] ASHLAR_INLINE void refuse_other_elements(shape const& extents, placement const& p) {
+  throw error("any_tensor", "the elements of a tensor " + to_string(extents) + " " + to_string(p) +
+                                " are used as another type.");
+}
+[[noreturn]] ASHLAR_INLINE void refuse_other_tensor(shape const& extents, placement const& p) {
+  throw error("any_tensor",
+              "a tensor " + to_string(extents) + " " + to_string(p) +
+                  " is used as a tensor of another element type, number of dims or placement.");
+}
+#endif
+}  // namespace detail
+
 template <class Processor>
 class any_tensor {
  public:
@@ -49,9 +65,7 @@ class any_tensor {
   /// Returns the address of the shard's elements. Throws ashlar::error if they are not of type T.
   template <class T>
   T* data_as() const {
-    if (type_ != element_type_of<T>)
-      throw error("any_tensor", "the elements of a tensor " + to_string(extents_) + " " +
-                                    to_string(placement_) + " are used as another type.");
+    if (type_ != element_type_of<T>) detail::refuse_other_elements(extents_, placement_);
     return static_cast<T*>(data_.get());
   }
   std::int64_t local_elements() const { return box_.elements(); }
@@ -95,10 +109,7 @@ class any_tensor {
     bool fits = type_ == element_type_of<T> && extents_.rank() == Tensor::rank;
     if constexpr (Tensor::is_static)
       fits = fits && placement_ == value_of<typename Tensor::placement_type>;
-    if (!fits)
-      throw error("any_tensor",
-                  "a tensor " + to_string(extents_) + " " + to_string(placement_) +
-                      " is used as a tensor of another element type, number of dims or placement.");
+    if (!fits) detail::refuse_other_tensor(extents_, placement_);
     Tensor t;
     t.mesh_ = mesh_;
     t.extents_ = extents_;
