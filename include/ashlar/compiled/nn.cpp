@@ -9,6 +9,7 @@
 // - the trials of nn::verify
 
 #define ASHLAR_COMPILES_NN 1
+#include <ashlar/nn/formula_loss.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/verify.hpp>
 #include <ashlar/train/trainer.hpp>

@@ -27,21 +27,14 @@
 // Operators on the same rows are computed together, a few rows at a time, but each operator is a
 // loop of its own. A layer written by hand with fewer loops, such as nn::layer_norm, is faster than
 // the same layer as a formula (bench/formulas measures both).
-//
-// The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
-// signature row that splits this dim also splits the value. A temporary counts as split if every
-// row that splits x, or every row that splits y, also splits the temporary. It then counts as split
-// like x or like y, whichever is split less. All other values count as whole. So a value that is
-// split only because a weight is split, such as the hidden features of an MLP, takes less memory
-// than predicted.
 
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include <ashlar/nn/formula_passes.hpp>
+#include <ashlar/nn/formula_spec.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/signature/formula/rows.hpp>
 #include <ashlar/signature/formula/symbol.hpp>
 
 namespace ashlar::nn {
@@ -81,8 +74,8 @@ class formula_layer {
   using parameters = ranks<Rank...>;
 
   constexpr formula_layer(char const* name, F const& f, weight_spec<Rank> const&... weights)
-      : name_(name), f_(f), weights_{weight_of{weights.name, weights.extents, weights.initial,
-                                               weights.has_initial}...} {}
+      : name_(name), f_(f), weights_{formula_weight{weights.name, weights.extents, weights.initial,
+                                                    weights.has_initial}...} {}
 
   /// Returns the same layer, whose spec then also states a number that occurs in its formula
   /// (step::layer_constant).
@@ -97,49 +90,7 @@ class formula_layer {
       formulas::symbol<XRank>(), formulas::symbol<Rank>()...))::rank;
 
   constexpr step::layer_spec spec(shape const& x) const {
-    auto const f = differentiated(x);
-    step::layer_spec s;
-    s.name = name_;
-    s.x = x;
-    s.y = f.g[f.y].extents;
-    s.constants = constants_;
-    auto const rows = formulas::training_rows(f);
-    s.rows = rows.table;
-    s.couples_rows = rows.couples_rows;
-    auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
-    auto const alone = formulas::backward_nodes(f, formulas::backward_part::weights);
-    auto const input = formulas::backward_nodes(f, formulas::backward_part::input);
-    bool reads_weights = false, shares = false;
-    for (int k = 0; k < count; ++k) {
-      int const node = f.weights[k];
-      weight_of const& w = weights_[static_cast<std::size_t>(k)];
-      s.parameters.push_back({w.name, w.extents, whole.reads[node]});
-      reads_weights = reads_weights || alone.reads[node];
-    }
-    for (int i = 0; i < f.g.size(); ++i)
-      shares = shares || (alone.computes[i] && input.computes[i]);
-    auto const forward = formulas::work_of(f, formulas::forward_nodes(f));
-    auto const backward = formulas::work_of(f, whole), gradients = formulas::work_of(f, alone);
-    s.forward_flops = forward.flops;
-    s.forward_values = forward.values;
-    s.backward_flops = backward.flops;
-    s.backward_values = backward.values;
-    if (count > 0 && !reads_weights) {
-      s.backward = shares ? step::backward_form::separable : step::backward_form::halves;
-      s.gradient_flops = gradients.flops;
-      s.gradient_values = gradients.values;
-    }
-    if (formulas::dominant_product(f) >= 0) {
-      int const last = x.rank() - 1;
-      s.gemm.m = (1u << last) - 1;
-      s.gemm.k = s.gemm.n = 1u << last;
-    }
-    auto const is_split = [&](int i) { return is_split_like_x_or_y(rows, i); };
-    s.temporary_values = temporaries(f, rows, is_split);
-    s.workspace_values = temporaries(f, rows, [&](int i) { return !is_split(i); });
-    if (whole.reads[f.x]) s.saved_values = static_cast<double>(x.elements());
-    for (int const i : formulas::kept_nodes(f, whole)) count_kept(s, f, rows, i);
-    return s;
+    return formula_spec({name_, x, weights_, constants_}, differentiated(x));
   }
 
   /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
@@ -150,7 +101,7 @@ class formula_layer {
   }
 
   initial_values initial(int k) const {
-    weight_of const& w = weights_[static_cast<std::size_t>(k)];
+    formula_weight const& w = weights_[static_cast<std::size_t>(k)];
     if (w.has_initial) return w.initial;
     std::int64_t in = 1;
     for (int d = 0; d + 1 < w.extents.rank(); ++d) in *= w.extents[d];
@@ -161,13 +112,6 @@ class formula_layer {
   auto passes(shape const& x) const { return formula_passes<count>(differentiated(x)); }
 
  private:
-  struct weight_of {
-    step::label name;
-    shape extents;
-    initial_values initial;
-    bool has_initial = false;
-  };
-
   template <std::size_t>
   using symbol_of = formulas::symbol<formulas::any_rank>;
 
@@ -202,62 +146,9 @@ class formula_layer {
     return f;
   }
 
-  /// Returns whether node i is split in each row that splits x, or in each that splits y.
-  static constexpr bool is_split_like_x_or_y(formulas::formula_rows const& rows, int i) {
-    return rows.splits(i, [](training_row const& row) { return row.x.is_split(); }) ||
-           rows.splits(i, [](training_row const& row) { return row.y.is_split(); });
-  }
-  /// Adds node i to the values that the forward pass keeps.
-  static constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula const& f,
-                                   formulas::formula_rows const& rows, int i) {
-    auto const values = static_cast<double>(f.g[i].extents.elements());
-    unsigned dims = 0;
-    for (int d = 0; d < s.x.rank(); ++d)
-      if (rows.splits(i, [d](training_row const& row) { return row.x.is_split_of(d); }))
-        dims |= 1u << d;
-    if (dims + 1 == 1u << s.x.rank()) {
-      s.saved_values += values;
-      return;
-    }
-    for (auto& part : s.saved_beside)
-      if (part.dims == dims) {
-        part.values += values;
-        return;
-      }
-    if (s.saved_beside.size() < s.saved_beside.capacity()) {
-      s.saved_beside.push_back({values, dims});
-      return;
-    }
-    s.saved_beside.back().values += values;  // the list is full: predicts too much
-    s.saved_beside.back().dims &= dims;
-  }
-
-  /// Returns the number of elements of the temporaries of the pass that needs most. Only nodes i
-  /// with counts(i) are included.
-  template <class Counts>
-  static constexpr double temporaries(formulas::differentiated_formula const& f,
-                                      formulas::formula_rows const& rows, Counts const& counts) {
-    auto const alike = [&](int i, int j) { return rows.splits_alike(i, j); };
-    using formulas::backward_part;
-    auto placed = formulas::kept_nodes(f, formulas::backward_nodes(f, backward_part::both));
-    placed.push_back(f.y);
-    double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {}, counts,
-                                           alike);
-    for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
-      placed.clear();
-      if (part != backward_part::weights) placed.push_back(f.dx);
-      double const needs = formulas::temporaries_of(
-          f.g, formulas::backward_nodes(f, part), placed,
-          part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients,
-          counts, alike);
-      if (needs > most) most = needs;
-    }
-    return most;
-  }
-
   step::label name_;
   F f_;
-  std::array<weight_of, sizeof...(Rank)> weights_;
+  std::array<formula_weight, sizeof...(Rank)> weights_;
   inplace_vector<step::layer_constant, step::max_constants> constants_;
 };
 

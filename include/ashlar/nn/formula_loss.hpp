@@ -50,6 +50,55 @@ constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
   return pass;
 }
 
+/// Returns whether no row splits the first dim of x.
+constexpr bool couples_rows(training_table const& rows) {
+  for (auto const& row : rows)
+    if (row.x.is_split_of(0)) return false;
+  return true;
+}
+
+constexpr step::layer_spec loss_spec_here(step::label const& name, shape const& x,
+                                          summed_formula const& made) {
+  auto const& f = made.f;
+  step::layer_spec s;
+  s.name = name;
+  s.x = x;
+  s.y = {};
+  auto const rows = formulas::training_rows(f);
+  for (auto const& row : rows.table)
+    if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
+  s.couples_rows = rows.couples_rows && couples_rows(s.rows);
+  auto const forward = forward_nodes(made), backward = backward_nodes(made);
+  s.forward_values = formulas::work_of(f, forward).values;
+  s.backward_values = formulas::work_of(f, backward).values;
+  s.forward_flops = formulas::work_of(f, forward).flops;
+  s.backward_flops = formulas::work_of(f, backward).flops;
+  s.saved_values = 2 * static_cast<double>(x.elements());
+  auto const all = [](int) { return true; };
+  auto const alike = [](int, int) { return true; };
+  double const in_forward = formulas::temporaries_of(f.g, forward, {}, {}, all, alike) +
+                            static_cast<double>(f.g[made.losses].extents.elements());
+  double const in_backward = formulas::temporaries_of(f.g, backward, {}, {}, all, alike) +
+                             static_cast<double>(x.elements());
+  s.temporary_values = in_forward > in_backward ? in_forward : in_backward;
+  return s;
+}
+
+ASHLAR_INLINE step::layer_spec loss_spec_at_run_time(step::label const& name, shape const& x,
+                                                     summed_formula const& made);
+#if ASHLAR_DEFINES(NN)
+ASHLAR_INLINE step::layer_spec loss_spec_at_run_time(step::label const& name, shape const& x,
+                                                     summed_formula const& made) {
+  return loss_spec_here(name, x, made);
+}
+#endif
+
+/// Returns the spec of a loss with a given formula, for a net whose output has extents `x`.
+constexpr step::layer_spec loss_spec(step::label const& name, shape const& x,
+                                     summed_formula const& made) {
+  ASHLAR_RETURN(loss_spec_here(name, x, made), loss_spec_at_run_time(name, x, made));
+}
+
 }  // namespace detail
 
 /// The passes of a loss that is written as its formula, for an output of given extents. A placed
@@ -144,30 +193,7 @@ class formula_loss_layer {
   static constexpr shape target_extents(shape const& x) { return x; }
 
   constexpr step::layer_spec spec(shape const& x) const {
-    auto const made = differentiated(x);
-    auto const& f = made.f;
-    step::layer_spec s;
-    s.name = name_;
-    s.x = x;
-    s.y = {};
-    auto const rows = formulas::training_rows(f);
-    for (auto const& row : rows.table)
-      if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
-    s.couples_rows = rows.couples_rows && couples_rows(s.rows);
-    auto const forward = detail::forward_nodes(made), backward = detail::backward_nodes(made);
-    s.forward_values = formulas::work_of(f, forward).values;
-    s.backward_values = formulas::work_of(f, backward).values;
-    s.forward_flops = formulas::work_of(f, forward).flops;
-    s.backward_flops = formulas::work_of(f, backward).flops;
-    s.saved_values = 2 * static_cast<double>(x.elements());
-    auto const all = [](int) { return true; };
-    auto const alike = [](int, int) { return true; };
-    double const in_forward = formulas::temporaries_of(f.g, forward, {}, {}, all, alike) +
-                              static_cast<double>(f.g[made.losses].extents.elements());
-    double const in_backward = formulas::temporaries_of(f.g, backward, {}, {}, all, alike) +
-                               static_cast<double>(x.elements());
-    s.temporary_values = in_forward > in_backward ? in_forward : in_backward;
-    return s;
+    return detail::loss_spec(name_, x, differentiated(x));
   }
 
   /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
@@ -206,12 +232,6 @@ class formula_loss_layer {
       throw error(name_.text, "the formula of the loss does not use the targets of extents " +
                                   to_string(x) + ".");
     return made;
-  }
-
-  static constexpr bool couples_rows(training_table const& rows) {
-    for (auto const& row : rows)
-      if (row.x.is_split_of(0)) return false;
-    return true;
   }
 
   step::label name_;
