@@ -16,11 +16,12 @@
 //   pieces
 // - ratios of computing time to communication time
 //
-// run: a=16 bandwidth mlp data,tensor,zero3 500 2 1 0.5
 // run: a=4,b=4 bandwidth gpt data,tensor,zero3 2000 1
-// run: node=4,gpu=4 bandwidth mlp data,tensor,zero3 500 2 1 0.5
+// run: node=4,gpu=4 bandwidth mlp data,zero3 500 1
 // run: node=2,gpu=8 bandwidth gpt data,tensor,zero3 500 1
 // run: node=8,gpu=8 bandwidth mlp tensor 400 1
+// thorough: a=16 bandwidth mlp data,tensor,zero3 500 2 1 0.5
+// thorough: node=8,gpu=2 bandwidth mlp data,tensor,zero3 500 2 1 0.5
 // thorough: a=16,b=16 bandwidth mlp tensor 100 2
 // thorough: node=32,gpu=8 bandwidth mlp tensor 50 2
 
