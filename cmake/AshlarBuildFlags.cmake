@@ -11,7 +11,7 @@
 #                                and benchmarks that no test runs
 #
 # At -O3 the examples and benchmarks take half of the time of a whole build. tests/run.sh only
-# checks their results, so it sets ASHLAR_PROGRAM_OPTIONS to -O1. Where it does not even run them, it
+# checks their results, so it sets ASHLAR_PROGRAM_OPTIONS to -Og. Where it does not even run them, it
 # checks that they compile, and sets ASHLAR_UNRUN_PROGRAM_OPTIONS to -O0. For measuring and training,
 # leave both empty.
 

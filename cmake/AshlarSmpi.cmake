@@ -53,7 +53,8 @@ endfunction()
 
 function(ashlar_smpi_program name source)
   set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
-  ashlar_smpi_compile("${program}" "${source}" ${ARGN} ${CBLAS_LIBRARIES})
+  # Only the library is optimized (-O1). -Og comes after -O1, and compilers obey the last -O option.
+  ashlar_smpi_compile("${program}" "${source}" -Og ${ARGN} ${CBLAS_LIBRARIES})
   add_custom_target(build_smpi_${name} DEPENDS "${program}")
   # The programs depend on the target of the object files. Otherwise the target of each program
   # would build these files, possibly at the same time.

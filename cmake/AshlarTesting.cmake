@@ -346,6 +346,9 @@ function(ashlar_add_fake_cuda_tests)
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_nccl.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_nvtx.cpp")
+  # These sources do the work of the device. The options of a source come after -Og.
+  set_source_files_properties("${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp"
+    "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp" PROPERTIES COMPILE_OPTIONS -O1)
   # This folder comes first, so that its kernel launcher is included instead of the one for nvcc.
   target_include_directories(fake_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/fake/device" "${ASHLAR_TEST_DIR}")
   target_link_libraries(fake_cuda PRIVATE ashlar::cuda ashlar_test_flags)

@@ -161,9 +161,9 @@ case "$preset" in asan | tsan) werror=OFF ;; esac
 build="build/$preset${mpi:+-$mpi}"
 options=(-DASHLAR_WERROR="$werror")
 # At -O3, compiling examples and benchmarks takes half of the build time. The tests check only their
-# results, so -O1 suffices. Where they check only that they compile, -O0 does.
+# results, so -Og suffices. Where they check only that they compile, -O0 does.
 case "$preset" in
-  default | clang) options+=(-DASHLAR_PROGRAM_OPTIONS=-O1 -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0) ;;
+  default | clang) options+=(-DASHLAR_PROGRAM_OPTIONS=-Og -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0) ;;
 esac
 # Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code.
 if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DASHLAR_CUDA_ARCHITECTURES=90-virtual); fi
