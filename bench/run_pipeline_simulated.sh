@@ -44,10 +44,18 @@ if [ "${1:-}" != --report ]; then
   done
   simulate gpt_4_1_2 pipeline_gpt node=2,gpu=4 slow:p3_8xlarge 1 16
   simulate gpt_2_2_2 pipeline_gpt node=2,data=2,operator=2 slow:p3_8xlarge 2 16
-  for batches in 4 32; do
-    simulate "u_transformer_$batches" pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge "$batches" 1
-  done
-  simulate u_transformer_kept pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge 32 0
+  simulate grid_32 pipeline node=32,gpu=8 bandwidth 32 0.25
+  simulate grid_32_dual pipeline node=32,gpu=8 bandwidth 64 0.25 dual_pipe_v
+  # u_transformer <name> <Gb/s of the links between nodes> <argument>...
+  u_transformer() {
+    simulate "u_transformer_$1" pipeline_u_transformer node=2,gpu=4 "slow:p3_8xlarge@$2" "${@:3}"
+  }
+  u_transformer 4 9.71 4 1
+  u_transformer 32 9.71 32 1
+  u_transformer slower 8 32 1
+  u_transformer kept 9.71 32 0
+  u_transformer published 9.71 32 1 published
+  u_transformer published_slower 8 32 1 published
 fi
 
 # rows <column>: prints the rows of one file. <column> is the text of their first column. The last
@@ -56,7 +64,7 @@ fi
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n
-    if (s == "alpa" || (s == "broadcast" && !alpa)) alpa = $(n - 1)}
+    if (s ~ /alpa/) alpa = $(n - 1)}
     END {for (k = 1; k <= NR; ++k)
       printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}'
 }
@@ -71,10 +79,13 @@ head=$(sed '/^<!-- tables -->$/q' "$page")
   echo "| --- | --- | --- | --- | --- |"
   for batches in 4 32; do rows "$batches" <"$figures/u_transformer_$batches.txt"; done
   rows "32, nothing recomputed" <"$figures/u_transformer_kept.txt"
+  rows "32, links of 8 Gb/s" <"$figures/u_transformer_slower.txt"
+  rows "32, published net" <"$figures/u_transformer_published.txt"
+  rows "32, published net, 8 Gb/s" <"$figures/u_transformer_published_slower.txt"
   printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
   echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
-  for name in gpipe 1f1b eager interleaved zb_h1 zb_v; do
-    cat "$figures"/grid_{2,4,8}.txt | awk -v name="$name" '$1 == name {
+  for name in gpipe 1f1b eager searched interleaved zb_h1 zb_h2 delayed zb_v dual_pipe_v; do
+    cat "$figures"/grid_{2,4,8,32,32_dual}.txt | awk -v name="$name" '$1 == name {
       printf "| %s | %d | %d | %g | %.2f | %.2f | %.3f | %.2f |\n", $1, $2, $3, $4, $5 / 3000, $6 / 3000, $7, $8 / 3000}'
   done
 } >"$page.new"
