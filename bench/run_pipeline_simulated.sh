@@ -46,27 +46,27 @@ if [ "${1:-}" != --report ]; then
   simulate gpt_2_2_2 pipeline_gpt node=2,data=2,operator=2 slow:p3_8xlarge 2 16
   simulate grid_32 pipeline node=32,gpu=8 bandwidth 32 0.25
   simulate grid_32_dual pipeline node=32,gpu=8 bandwidth 64 0.25 dual_pipe_v
-  # u_transformer <name> <Gb/s of the links between nodes> <argument>...
-  u_transformer() {
-    simulate "u_transformer_$1" pipeline_u_transformer node=2,gpu=4 "slow:p3_8xlarge@$2" "${@:3}"
+  u_transformer() {  # u_transformer <name> <argument>...
+    simulate "u_transformer_$1" pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge "${@:2}"
   }
-  u_transformer 4 9.71 4 1
-  u_transformer 32 9.71 32 1
-  u_transformer slower 8 32 1
-  u_transformer kept 9.71 32 0
-  u_transformer published 9.71 32 1 published
-  u_transformer published_slower 8 32 1 published
+  u_transformer 4 4 1
+  u_transformer 32 32 1
+  u_transformer kept 32 0
+  u_transformer batched 32 1 batched
+  u_transformer published 32 1 batched published
 fi
 
-# rows <column>: prints the rows of one file. <column> is the text of their first column. The last
-# two columns are the speeds relative to Signal and Alpa. The U-Transformer has no row for Alpa,
-# because Alpa's transfers are those of broadcast there.
+# rows <column> <name>: prints the rows of the file NAME.txt, or nothing if no run has made it.
+# <column> is the text of their first column. The last two columns are the speeds relative to Signal
+# and Alpa.
 rows() {
+  if [ ! -e "$figures/$2.txt" ]; then return; fi
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n
     if (s ~ /alpa/) alpa = $(n - 1)}
     END {for (k = 1; k <= NR; ++k)
-      printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}'
+      printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}' \
+    "$figures/$2.txt"
 }
 
 head=$(sed '/^<!-- tables -->$/q' "$page")
@@ -74,18 +74,17 @@ head=$(sed '/^<!-- tables -->$/q' "$page")
   printf '%s\n\n' "$head"
   echo "| GPT (data, operator, pipeline) | transfers | seconds | speed of Signal | times Alpa |"
   echo "| --- | --- | --- | --- | --- |"
-  for case in 4_1_2 2_2_2; do rows "(${case//_/, })" <"$figures/gpt_$case.txt"; done
+  for case in 4_1_2 2_2_2; do rows "(${case//_/, })" "gpt_$case"; done
   printf '\n| U-Transformer, micro-batches | transfers | seconds | speed of Signal | times Alpa |\n'
   echo "| --- | --- | --- | --- | --- |"
-  for batches in 4 32; do rows "$batches" <"$figures/u_transformer_$batches.txt"; done
-  rows "32, nothing recomputed" <"$figures/u_transformer_kept.txt"
-  rows "32, links of 8 Gb/s" <"$figures/u_transformer_slower.txt"
-  rows "32, published net" <"$figures/u_transformer_published.txt"
-  rows "32, published net, 8 Gb/s" <"$figures/u_transformer_published_slower.txt"
+  for batches in 4 32; do rows "$batches" "u_transformer_$batches"; done
+  rows "32, nothing recomputed" u_transformer_kept
+  rows "32, batched convolutions" u_transformer_batched
+  rows "32, batched, published net" u_transformer_published
   printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
   echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
   for name in gpipe 1f1b eager searched interleaved zb_h1 zb_h2 delayed zb_v dual_pipe_v; do
-    cat "$figures"/grid_{2,4,8,32,32_dual}.txt | awk -v name="$name" '$1 == name {
+    sort -s -n -k 2,2 "$figures"/grid_*.txt | awk -v name="$name" '$1 == name {
       printf "| %s | %d | %d | %g | %.2f | %.2f | %.3f | %.2f |\n", $1, $2, $3, $4, $5 / 3000, $6 / 3000, $7, $8 / 3000}'
   done
 } >"$page.new"

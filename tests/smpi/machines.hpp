@@ -9,8 +9,6 @@
 //   NAME           a machine of machine/presets.hpp, or one of this file
 //   latency:NAME   with α as a latency of the links
 //   pairs:NAME     with a separate link between every two ranks
-//   slow:NAME      with links that are 64 times slower, for tensors that are 64 times smaller
-//   slow:NAME@8    the same, for links between nodes that have 8 Gb/s at full size
 //   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
 //                  messages take t / 16 seconds here.
 
@@ -36,10 +34,9 @@ inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(
 inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
-  if (name.starts_with("slow:")) {
-    auto const at = name.find('@');
-    auto m = machine_named(name.substr(5, at == name.npos ? at : at - 5));
-    if (at != name.npos) m.inter.beta = 8 / (std::stod(std::string(name.substr(at + 1))) * 1e9);
+  // The links are 64 times slower, for tensors that are 64 times smaller.
+  if (name == "slow:p3_8xlarge") {
+    auto m = ashlar::machines::p3_8xlarge;
     m.intra.beta *= 64;
     m.inter.beta *= 64;
     return m;

@@ -22,12 +22,17 @@
 // any warm-up depths.
 //
 // The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
-// forward passes run again in the backward pass (1) or not (0). With a further argument
-// `published`, the net and the cut are those of the authors' program (published_u_net.hpp).
+// forward passes run again in the backward pass (1) or not (0). Two words may follow:
+//
+//   batched     the convolution of all images of a rank is one matrix product, as in the libraries
+//               of GPUs. The library's own convolution has a product for each image, which is slow
+//               for the small images of the inner levels
+//   published   the net and the cut are those of the authors' program (published_u_net.hpp)
 //
 // run: node=2,gpu=4 slow:p3_8xlarge 4 1
 // thorough: node=2:inter,gpu=4 slow:p3_8xlarge 16 1
-// thorough: node=2,rank=4 slow:p3_8xlarge@8 16 1 published
+// thorough: node=2,rank=4 slow:p3_8xlarge 16 1 batched
+// thorough: node=2:inter,rank=4 slow:p3_8xlarge 16 1 batched published
 
 #include <smpi/message_costs.hpp>
 #include <smpi/pipeline_compared.hpp>
@@ -45,11 +50,9 @@ constexpr double scale = 64;
 
 /// The machine from which the seconds of the stages are computed. Its matrix products of 32-bit
 /// numbers reach 76 % of the peak of 15.7 TF/s, the same share of the peak as the preset assumes
-/// for 16-bit numbers. Its memory is unlimited. Its links between nodes are `scale` times as fast
-/// as those of the simulated machine.
-ashlar::machine real_machine(ashlar::machine const& simulated) {
+/// for 16-bit numbers. Its memory is unlimited.
+ashlar::machine real_machine() {
   auto m = ashlar::machines::p3_8xlarge;
-  m.inter.beta = simulated.inter.beta / scale;
   m.flops = 0.76 * 15.7e12;
   m.memory = 0;
   return m;
@@ -57,21 +60,26 @@ ashlar::machine real_machine(ashlar::machine const& simulated) {
 
 /// Which net runs, and how.
 struct net_choice {
-  bool published;  ///< the net of the authors' program, not nn::u_transformer
   bool again;      ///< whether all segments are recomputed, or none
+  bool published;  ///< the net of the authors' program, not nn::u_transformer
+  bool batched;    ///< whether a convolution is one product for all images of a rank
 };
 
 /// Describes the net with these extents, for micro-batches of `images`. Recomputes nothing.
-search::problem described(bool published, nn::u_transformer_options<4> const& extents, int images,
-                          int micro_batches) {
+search::problem described(net_choice const& choice, nn::u_transformer_options<4> const& extents,
+                          int images, int micro_batches) {
   nn::image_batch const batch{images, 3, 32, 32, micro_batches};
-  return published ? any_length(nn::describe(published_u_net(extents), batch))
-                   : any_length(nn::describe(nn::u_transformer(extents), batch));
+  auto net = choice.published ? any_length(nn::describe(published_u_net(extents), batch))
+                              : any_length(nn::describe(nn::u_transformer(extents), batch));
+  if (choice.batched)
+    for (auto& layer : net.layers)
+      if (layer.name == "convolution") layer.gemm.m |= 1u;  // dim 0 of x, which counts the images
+  return net;
 }
 
 /// Describes the net at the size of the paper.
 search::problem paper_net(net_choice const& choice, int micro_batches) {
-  auto net = described(choice.published, nn::paper_u_transformer, 64, micro_batches);
+  auto net = described(choice, nn::paper_u_transformer, 64, micro_batches);
   if (choice.again) net.recomputed = net.segments;
   return net;
 }
@@ -85,16 +93,16 @@ struct simulated_net {
 /// Returns the net with 4 images and a quarter of all channels. Its elements take as many seconds
 /// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only 4
 /// elements, one for each rank of a part.
-simulated_net smaller(bool published, search::pipeline_plan const& plan,
+simulated_net smaller(net_choice const& choice, search::pipeline_plan const& plan,
                       ashlar::machine const& simulated, bool signal) {
   constexpr nn::u_transformer_options<4> quarter{
       .channels = {168, 336, 672, 672}, .groups = 8, .context = {16, 672}};
   int const micro_batches = plan.micro_batches();
-  auto const real = chain_of(paper_net({published, false}, micro_batches), plan);
-  simulated_net made{chain_of(described(published, quarter, 4, micro_batches), plan), plan.chosen};
+  auto const real = chain_of(described(choice, nn::paper_u_transformer, 64, micro_batches), plan);
+  simulated_net made{chain_of(described(choice, quarter, 4, micro_batches), plan), plan.chosen};
   auto& net = made.net;
   auto const& chosen = plan.chosen;
-  auto const machine = real_machine(simulated);
+  auto const machine = real_machine();
   search::crossing_prices crossings(chosen.mesh, -1, machine);
   search::stage_model<search::dynamic_size> const seconds(real, chosen, machine, crossings);
   for (int i = 0; i < net.size(); ++i) {
@@ -153,9 +161,11 @@ int main(int argc, char** argv) {
   charge_each_message(given.machine);
   ashlar::mesh const m(env.world(), given.topology, given.machine);
   int const micro_batches = given.number(0);
-  net_choice const choice{given.rest.size() > 2 && given.rest[2] == "published",
-                          given.number(1) != 0};
-  auto const real = real_machine(given.machine);
+  auto const asks = [&](char const* word) {
+    return std::find(given.rest.begin(), given.rest.end(), word) != given.rest.end();
+  };
+  net_choice const choice{given.number(1) != 0, asks("published"), asks("batched")};
+  auto const real = real_machine();
   auto const found = [&](std::vector<std::string> const& schedules) {
     return search::pipeline([&](int n) { return paper_net(choice, n); }, given.topology, real,
                             {{2}, {micro_batches}, schedules, {2}, true});
@@ -172,7 +182,7 @@ int main(int argc, char** argv) {
   if (m.rank() == 0) {
     all.check(early.chosen.choices == best.chosen.choices, "both have the same placements");
     all.check(crosses_in_slices(net, early), "no two ranks need the same slice");
-    auto const full = smaller(choice.published, early, given.machine, false);
+    auto const full = smaller(choice, early, given.machine, false);
     for (auto const& it : cut_skips(full.net, limits))
       all.check(double(full.net.spec(it.begin).x.elements()) * scale ==
                     double(net.spec(it.begin).x.elements()),
@@ -187,7 +197,7 @@ int main(int argc, char** argv) {
   }
   auto const run = [&](pipelines::schedule const& order, bool is_signal, bool at_once,
                        search::pipeline_plan const& plan) {
-    auto const it = smaller(choice.published, plan, given.machine, is_signal);
+    auto const it = smaller(choice, plan, given.machine, is_signal);
     search::pipeline_part part{0, order, limits_of(plan), given.topology,
                                divided(given.topology, 0, 2)};
     auto const own = own_part(m, part);
