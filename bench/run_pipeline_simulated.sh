@@ -52,15 +52,11 @@ if [ "${1:-}" != --report ]; then
   u_transformer 4 4 1
   u_transformer 32 32 1
   u_transformer kept 32 0
-  u_transformer batched 32 1 batched
-  u_transformer published 32 1 batched published
 fi
 
-# rows <column> <name>: prints the rows of the file NAME.txt, or nothing if no run has made it.
-# <column> is the text of their first column. The last two columns are the speeds relative to Signal
-# and Alpa.
+# rows <column> <name>: prints the rows of the file NAME.txt. <column> is the text of their first
+# column. The last two columns are the speeds relative to Signal and Alpa.
 rows() {
-  if [ ! -e "$figures/$2.txt" ]; then return; fi
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n
     if (s ~ /alpa/) alpa = $(n - 1)}
@@ -79,8 +75,6 @@ head=$(sed '/^<!-- tables -->$/q' "$page")
   echo "| --- | --- | --- | --- | --- |"
   for batches in 4 32; do rows "$batches" "u_transformer_$batches"; done
   rows "32, nothing recomputed" u_transformer_kept
-  rows "32, batched convolutions" u_transformer_batched
-  rows "32, batched, published net" u_transformer_published
   printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
   echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
   for name in gpipe 1f1b eager searched interleaved zb_h1 zb_h2 delayed zb_v dual_pipe_v; do
