@@ -44,21 +44,25 @@ if [ "${1:-}" != --report ]; then
   done
   simulate gpt_4_1_2 pipeline_gpt node=2,gpu=4 slow:p3_8xlarge 1 16
   simulate gpt_2_2_2 pipeline_gpt node=2,data=2,operator=2 slow:p3_8xlarge 2 16
-  for batches in 4 32; do
-    simulate "u_transformer_$batches" pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge "$batches" 1
-  done
-  simulate u_transformer_kept pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge 32 0
+  simulate grid_32 pipeline node=32,gpu=8 bandwidth 32 0.25
+  simulate grid_32_dual pipeline node=32,gpu=8 bandwidth 64 0.25 dual_pipe_v
+  u_transformer() {  # u_transformer <name> <argument>...
+    simulate "u_transformer_$1" pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge "${@:2}"
+  }
+  u_transformer 4 4 1
+  u_transformer 32 32 1
+  u_transformer kept 32 0
 fi
 
-# rows <column>: prints the rows of one file. <column> is the text of their first column. The last
-# two columns are the speeds relative to Signal and Alpa. The U-Transformer has no row for Alpa,
-# because Alpa's transfers are those of broadcast there.
+# rows <column> <name>: prints the rows of the file NAME.txt. <column> is the text of their first
+# column. The last two columns are the speeds relative to Signal and Alpa.
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n
-    if (s == "alpa" || (s == "broadcast" && !alpa)) alpa = $(n - 1)}
+    if (s ~ /alpa/) alpa = $(n - 1)}
     END {for (k = 1; k <= NR; ++k)
-      printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}'
+      printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}' \
+    "$figures/$2.txt"
 }
 
 head=$(sed '/^<!-- tables -->$/q' "$page")
@@ -66,15 +70,15 @@ head=$(sed '/^<!-- tables -->$/q' "$page")
   printf '%s\n\n' "$head"
   echo "| GPT (data, operator, pipeline) | transfers | seconds | speed of Signal | times Alpa |"
   echo "| --- | --- | --- | --- | --- |"
-  for case in 4_1_2 2_2_2; do rows "(${case//_/, })" <"$figures/gpt_$case.txt"; done
+  for case in 4_1_2 2_2_2; do rows "(${case//_/, })" "gpt_$case"; done
   printf '\n| U-Transformer, micro-batches | transfers | seconds | speed of Signal | times Alpa |\n'
   echo "| --- | --- | --- | --- | --- |"
-  for batches in 4 32; do rows "$batches" <"$figures/u_transformer_$batches.txt"; done
-  rows "32, nothing recomputed" <"$figures/u_transformer_kept.txt"
+  for batches in 4 32; do rows "$batches" "u_transformer_$batches"; done
+  rows "32, nothing recomputed" u_transformer_kept
   printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
   echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
-  for name in gpipe 1f1b eager interleaved zb_h1 zb_v; do
-    cat "$figures"/grid_{2,4,8}.txt | awk -v name="$name" '$1 == name {
+  for name in gpipe 1f1b eager searched interleaved zb_h1 zb_h2 delayed zb_v dual_pipe_v; do
+    sort -s -n -k 2,2 "$figures"/grid_*.txt | awk -v name="$name" '$1 == name {
       printf "| %s | %d | %d | %g | %.2f | %.2f | %.3f | %.2f |\n", $1, $2, $3, $4, $5 / 3000, $6 / 3000, $7, $8 / 3000}'
   done
 } >"$page.new"

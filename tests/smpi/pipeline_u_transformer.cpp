@@ -18,19 +18,25 @@
 // machine and once a step.
 //
 // The cut is the one that the search finds for eager-1F1B. The row `searched` has the cut and the
-// schedule that the search finds with split backward passes and any warm-up depths.
+// schedule that the search finds with split backward passes, delayed gradients of parameters and
+// any warm-up depths.
 //
 // The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
-// forward passes run again in the backward pass (1) or not (0).
+// forward passes run again in the backward pass (1) or not (0). Two words may follow:
+//
+//   batched     the convolution of all images of a rank is one matrix product, as in the libraries
+//               of GPUs. The library's own convolution has a product for each image, which is slow
+//               for the small images of the inner levels
+//   published   the net and the cut are those of the authors' program (published_u_net.hpp)
 //
 // run: node=2,gpu=4 slow:p3_8xlarge 4 1
 // thorough: node=2:inter,gpu=4 slow:p3_8xlarge 16 1
 
 #include <smpi/message_costs.hpp>
 #include <smpi/pipeline_compared.hpp>
+#include <smpi/published_u_net.hpp>
 
 #include <ashlar/nn/describe.hpp>
-#include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/search/pipeline.hpp>
 
 namespace {
@@ -50,11 +56,29 @@ ashlar::machine real_machine() {
   return m;
 }
 
-/// Describes the net of the paper. Recomputes all of its segments if `again` is true, else none.
-search::problem paper_net(int micro_batches, bool again) {
-  auto net = any_length(nn::describe(nn::u_transformer(nn::paper_u_transformer),
-                                     nn::image_batch{64, 3, 32, 32, micro_batches}));
-  if (again) net.recomputed = net.segments;
+/// Which net runs, and how.
+struct net_choice {
+  bool again;      ///< whether all segments are recomputed, or none
+  bool published;  ///< the net of the authors' program, not nn::u_transformer
+  bool batched;    ///< whether a convolution is one product for all images of a rank
+};
+
+/// Describes the net with these extents, for micro-batches of `images`. Recomputes nothing.
+search::problem described(net_choice const& choice, nn::u_transformer_options<4> const& extents,
+                          int images, int micro_batches) {
+  nn::image_batch const batch{images, 3, 32, 32, micro_batches};
+  auto net = choice.published ? any_length(nn::describe(published_u_net(extents), batch))
+                              : any_length(nn::describe(nn::u_transformer(extents), batch));
+  if (choice.batched)
+    for (auto& layer : net.layers)
+      if (layer.name == "convolution") layer.gemm.m |= 1u;  // dim 0 of x, which counts the images
+  return net;
+}
+
+/// Describes the net at the size of the paper.
+search::problem paper_net(net_choice const& choice, int micro_batches) {
+  auto net = described(choice, nn::paper_u_transformer, 64, micro_batches);
+  if (choice.again) net.recomputed = net.segments;
   return net;
 }
 
@@ -67,14 +91,13 @@ struct simulated_net {
 /// Returns the net with 4 images and a quarter of all channels. Its elements take as many seconds
 /// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only 4
 /// elements, one for each rank of a part.
-simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& simulated,
-                      bool signal) {
+simulated_net smaller(net_choice const& choice, search::pipeline_plan const& plan,
+                      ashlar::machine const& simulated, bool signal) {
   constexpr nn::u_transformer_options<4> quarter{
       .channels = {168, 336, 672, 672}, .groups = 8, .context = {16, 672}};
-  auto const real = chain_of(paper_net(plan.micro_batches(), false), plan);
-  auto small = any_length(nn::describe(nn::u_transformer(quarter),
-                                       nn::image_batch{4, 3, 32, 32, plan.micro_batches()}));
-  simulated_net made{chain_of(small, plan), plan.chosen};
+  int const micro_batches = plan.micro_batches();
+  auto const real = chain_of(described(choice, nn::paper_u_transformer, 64, micro_batches), plan);
+  simulated_net made{chain_of(described(choice, quarter, 4, micro_batches), plan), plan.chosen};
   auto& net = made.net;
   auto const& chosen = plan.chosen;
   auto const machine = real_machine();
@@ -104,6 +127,14 @@ simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& 
   return made;
 }
 
+/// Returns the plan with the cut of the authors' program, under eager-1F1B.
+search::pipeline_plan at_published_cut(search::problem const& net, search::pipeline_plan const& p,
+                                       ashlar::machine const& m) {
+  auto const cut = published_cut(net);
+  return search::price_pipeline(net, p.chosen, cut, search::recomputed_in_stages(net, cut), p.axis,
+                                p.micro_batches(), m, pipelines::eager(2, p.micro_batches()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,21 +143,27 @@ int main(int argc, char** argv) {
   charge_each_message(given.machine);
   ashlar::mesh const m(env.world(), given.topology, given.machine);
   int const micro_batches = given.number(0);
-  bool const again = given.number(1) != 0;
+  auto const asks = [&](char const* word) {
+    return std::find(given.rest.begin(), given.rest.end(), word) != given.rest.end();
+  };
+  net_choice const choice{given.number(1) != 0, asks("published"), asks("batched")};
   auto const real = real_machine();
   auto const found = [&](std::vector<std::string> const& schedules) {
-    return from_rank_0([&] {
-      return search::pipeline([&](int n) { return paper_net(n, again); }, given.topology, real,
-                              {{2}, {micro_batches}, schedules, {2}, true});
-    });
+    return search::pipeline([&](int n) { return paper_net(choice, n); }, given.topology, real,
+                            {{2}, {micro_batches}, schedules, {2}, true});
   };
-  auto const early = found({"eager"}), best = found({"searched", "zb_h1", "zb_h2"});
-  auto const net = chain_of(paper_net(micro_batches, again), early);
+  auto const early = from_rank_0([&] {
+    auto const plan = found({"eager"});
+    if (!choice.published) return plan;
+    return at_published_cut(paper_net(choice, micro_batches), plan, real);
+  });
+  auto const best = from_rank_0([&] { return found({"searched", "zb_h1", "zb_h2", "delayed"}); });
+  auto const net = chain_of(paper_net(choice, micro_batches), early);
   auto const limits = limits_of(early);
   verdict all;
   if (m.rank() == 0) {
     all.check(early.chosen.choices == best.chosen.choices, "both have the same placements");
-    auto const full = smaller(early, given.machine, false);
+    auto const full = smaller(choice, early, given.machine, false);
     for (auto const& it : cut_skips(full.net, limits))
       all.check(double(full.net.spec(it.begin).x.elements()) * scale ==
                     double(net.spec(it.begin).x.elements()),
@@ -141,7 +178,7 @@ int main(int argc, char** argv) {
   }
   auto const run = [&](pipelines::schedule const& order, bool is_signal, bool at_once,
                        search::pipeline_plan const& plan) {
-    auto const it = smaller(plan, given.machine, is_signal);
+    auto const it = smaller(choice, plan, given.machine, is_signal);
     search::pipeline_part part{0, order, limits_of(plan), given.topology,
                                divided(given.topology, 0, 2)};
     auto const own = own_part(m, part);
@@ -153,17 +190,20 @@ int main(int argc, char** argv) {
   auto const eager = pipelines::eager(2, micro_batches);
   compared_steps steps(m.rank() == 0);
   steps.add("signal", run(eager, true, false, early));
-  steps.add("broadcast", run(plain, false, true, early));
+  steps.add("send/recv, alpa, broadcast", run(plain, false, true, early));
   double const overlap = steps.add("overlap", run(plain, false, false, early));
   double const eager_seconds = run(eager, false, false, early);
   double const ahead = steps.add("eager", eager_seconds);
   double const split = steps.add("eager, split", run(with_halves(eager), false, false, early));
+  auto const late = eager_delayed(micro_batches, costs_of(early), early.skips);
+  double const delayed = steps.add("eager, delayed", run(late, false, false, early));
   double const searched = steps.add("searched", run(schedule_of(best), false, false, best));
   if (m.rank() == 0) {
     all.check(std::abs(eager_seconds / early.seconds() - 1) <= 0.03,
               "eager-1F1B takes the predicted seconds");
     all.check(ahead >= 0.97 || micro_batches < 16, "eager-1F1B reaches 97 % of signal");
     all.check(split >= ahead * 0.999, "the split backward pass is no slower");
+    all.check(delayed >= split * 0.999, "delayed gradients make it no slower");
     all.check(ahead >= overlap * 0.999, "eager-1F1B is no slower than 1F1B");
     all.check(searched >= ahead * 0.999, "the searched schedule is no slower than eager-1F1B");
   }
