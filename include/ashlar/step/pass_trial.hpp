@@ -9,7 +9,8 @@
 //   early moves             redistributions of activations and gradients run during computations;
 //                           if micro-batches take turns, also tried with turns that end at fewer
 //                           places (turns.hpp)
-//   early synchronization   tried with the best buckets (buckets.hpp) and without buckets
+//   early synchronization   tried with the best buckets (buckets.hpp) and without buckets, or only
+//                           with the buckets of a given size
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -92,6 +93,12 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
   auto const synchronize = [&] {
     pass_trial trial(result, m, "early synchronization");
+    if (options.buckets && options.division.kind != bucketing::best) {
+      trial.consider(early_synchronization(
+          result.made, buckets_of_size(result.made, options.division), options.limit));
+      trial.finish();
+      return;
+    }
     if (options.buckets)
       trial.consider(
           early_synchronization(result.made, best_buckets(result.made, m), options.limit));
