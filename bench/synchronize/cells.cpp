@@ -168,11 +168,6 @@ cluster cluster_named(std::string const& name) {
   throw std::runtime_error("there is no cluster \"" + name + "\".");
 }
 
-search::problem model_on(std::string const& name, int ranks) {
-  auto net = model(name, ranks);
-  net.overlap = true;
-  net.updates_apart = true;
-  return net;
-}
+search::problem model_on(std::string const& name, int ranks) { return model(name, ranks); }
 
 }  // namespace ashlar_bench

@@ -42,8 +42,8 @@ std::vector<cluster> paper_clusters();
 /// Returns the cluster of that name. Throws std::runtime_error if there is none.
 cluster cluster_named(std::string const& name);
 
-/// Returns a step of a model on that many ranks, in single precision, which may overlap. Throws
-/// std::runtime_error if there is no such model.
+/// Returns a step of a model on that many ranks, in single precision. Throws std::runtime_error
+/// if there is no such model.
 search::problem model_on(std::string const& name, int ranks);
 
 }  // namespace ashlar_bench

@@ -71,8 +71,9 @@ class tables {
         routes_(path("routes"), "model,cluster,strategy,gradient,back") {}
 
   void add(std::string const& model, cluster const& c) {
-    auto const net = model_on(model, c.mesh.ranks());
+    auto net = model_on(model, c.mesh.ranks());
     auto const plain = ashlar::search::data_parallel(net, c.mesh, c.machine);
+    net.overlap = true;
     auto const begin = std::clock();
     auto const found = sync::optimal(net, plain, c.machine);
     double const cpu = double(std::clock() - begin) / CLOCKS_PER_SEC;
