@@ -12,7 +12,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_synchronize.sh [--quick] [--report] [-h]
-About MINUTES minutes on one core; the simulated clusters need SimGrid.
+About ten minutes on one core, and more for the simulated clusters, which need SimGrid.
   --quick    one model, two clusters and 16 ranks, a minute; into the build folder, not into the page
   --report   only tables and page, from the existing figures" "$@"
 
@@ -204,6 +204,7 @@ routes() {
 
 simulated() {
   heading "mesh | machine | strategy | timeline µs | SMPI µs | SMPI / timeline | exposed µs"
+  [ -s "$figures/simulated.txt" ] || { echo "| not run yet | | | | | | |"; return; }
   awk '{ printf "| %s | %s | %s | %.1f | %.1f | %s | %.1f |\n", $1, $2, $3, $4, $5, $6, $7 }' "$figures/simulated.txt"
 }
 

@@ -89,8 +89,8 @@ constexpr bool renews(program const& p) {
   return false;
 }
 
-/// Returns the divisions of gradients into buckets among which to choose. Where all synchronizations
-/// of a program use one link, the first one is the best. Where they use both, transfers of several
+/// Returns the divisions of gradients into buckets among which to choose. If all synchronizations
+/// of a program use one link, the only one is the best. If they use both, transfers of several
 /// buckets overlap, which best_buckets does not count, so buckets of fixed sizes are tried, too.
 constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine const& m) {
   std::vector<bucket_numbers> list{best_buckets(p, m)};
