@@ -9,13 +9,17 @@
 //   NAME           a machine of machine/presets.hpp, or one of this file
 //   latency:NAME   with α as a latency of the links
 //   pairs:NAME     with a separate link between every two ranks
+//   NAME+NAME      nodes of two kinds in turn. Plans are made for the slower numbers of both
+//   flow:NAME      with a limit of each flow between nodes: 8 ranks of a node use its whole link
 //   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
 //                  messages take t / 16 seconds here.
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <ashlar/machine/presets.hpp>
+#include <ashlar/machine/slowest.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar_test {
@@ -31,7 +35,25 @@ inline bool has_latencies(std::string_view name) { return name.starts_with(laten
 inline constexpr std::string_view pairs_prefix = "pairs:";
 inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(pairs_prefix); }
 
+/// The prefix of the names of machines on which a flow between nodes gets at most an eighth of a
+/// node's link.
+inline constexpr std::string_view flow_prefix = "flow:";
+
+/// Returns the two kinds of nodes that a name names, separated by a plus sign, or twice the same.
+inline std::pair<std::string_view, std::string_view> kinds_of_nodes(std::string_view name) {
+  auto const plus = name.find('+');
+  if (plus == name.npos) return {name, name};
+  return {name.substr(0, plus), name.substr(plus + 1)};
+}
+
 inline ashlar::machine machine_named(std::string_view name) {
+  if (auto const [one, other] = kinds_of_nodes(name); one != name)
+    return ashlar::slowest(machine_named(one), machine_named(other));
+  if (name.starts_with(flow_prefix)) {
+    auto m = machine_named(name.substr(flow_prefix.size()));
+    m.flow = 8 * m.inter.beta;
+    return m;
+  }
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
   // The links are 64 times slower, for tensors that are 64 times smaller.
@@ -50,6 +72,7 @@ inline ashlar::machine machine_named(std::string_view name) {
   // possible.
   ashlar::machine m{{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
   if (auto const* const found = ashlar::find_machine(name)) m = *found;
+  else if (name == "half_bandwidth") m.intra.beta *= 2, m.inter.beta *= 2;
   else if (name != "bandwidth")
     throw ashlar::error("machine_named", std::string(name) + " is not known here.");
   m.intra.alpha /= part;

@@ -18,6 +18,10 @@
 //   links of ranks   α intra / 2
 //   links of nodes   (α inter - α intra) / 2, so a path between two nodes has the latency α inter
 //
+// For two machines NAME+NAME, the nodes are of the first and of the second kind in turn. If the
+// machine limits flows between nodes, each path between nodes has this limit, which paths do not
+// share.
+//
 // For a machine pairs:NAME, the cluster is one node in which every two ranks have a separate duplex
 // link, of bandwidth 1 / β intra.
 //
@@ -45,8 +49,12 @@ int node_of(ashlar::topology const& t, int rank) {
   return t.index_in_group(t.coordinates_of(rank), between);
 }
 
-void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machine const& m,
-                    bool latencies) {
+void write_platform(std::ostream& out, ashlar::topology const& t, std::string_view name) {
+  bool const latencies = ashlar_test::has_latencies(name);
+  auto const m = ashlar_test::machine_named(name);
+  auto const [first, second] = ashlar_test::kinds_of_nodes(name);
+  ashlar::machine const kinds[] = {ashlar_test::machine_named(first),
+                                   ashlar_test::machine_named(second)};
   int const nodes = t.ranks() / t.ranks_per_node();
   double const rank_latency = latencies ? m.intra.alpha / 2 : 0;
   double const node_latency = latencies && nodes > 1 ? (m.inter.alpha - m.intra.alpha) / 2 : 0;
@@ -58,17 +66,22 @@ void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machin
          "<platform version=\"4.1\">\n<zone id=\"world\" routing=\"Floyd\">\n";
   for (int n = 0; n < nodes; ++n)
     out << "<cluster id=\"node" << n << "\" prefix=\"n" << n << "r\" suffix=\"\" radical=\"0-"
-        << t.ranks_per_node() - 1 << "\" speed=\"1Tf\" bw=\"" << 1 / m.intra.beta << "Bps\" lat=\""
-        << rank_latency << "s\" router_id=\"switch" << n << "\"/>\n"
-        << "<link id=\"nic" << n << "\" bandwidth=\"" << 1 / m.inter.beta << "Bps\" latency=\""
-        << node_latency << "s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+        << t.ranks_per_node() - 1 << "\" speed=\"1Tf\" bw=\"" << 1 / kinds[n % 2].intra.beta
+        << "Bps\" lat=\"" << rank_latency << "s\" router_id=\"switch" << n << "\"/>\n"
+        << "<link id=\"nic" << n << "\" bandwidth=\"" << 1 / kinds[n % 2].inter.beta
+        << "Bps\" latency=\"" << node_latency << "s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+  if (m.flow > 0)
+    out << "<link id=\"flow\" bandwidth=\"" << 1 / m.flow
+        << "Bps\" latency=\"0s\" sharing_policy=\"FATPIPE\"/>\n";
+  std::string const limit = m.flow > 0 ? "<link_ctn id=\"flow\"/>" : "";
   out << "<zone id=\"fabric\" routing=\"Full\"><router id=\"spine\"/></zone>\n";
   for (int n = 0; n < nodes; ++n)
     out << "<zoneRoute src=\"node" << n << "\" dst=\"fabric\" gw_src=\"switch" << n
         << "\" gw_dst=\"spine\" symmetrical=\"NO\"><link_ctn id=\"nic" << n
-        << "\" direction=\"UP\"/></zoneRoute>\n<zoneRoute src=\"fabric\" dst=\"node" << n
-        << "\" gw_src=\"spine\" gw_dst=\"switch" << n << "\" symmetrical=\"NO\"><link_ctn id=\"nic"
-        << n << "\" direction=\"DOWN\"/></zoneRoute>\n";
+        << "\" direction=\"UP\"/>" << limit << "</zoneRoute>\n<zoneRoute src=\"fabric\" dst=\"node"
+        << n << "\" gw_src=\"spine\" gw_dst=\"switch" << n
+        << "\" symmetrical=\"NO\"><link_ctn id=\"nic" << n
+        << "\" direction=\"DOWN\"/></zoneRoute>\n";
   out << "</zone>\n</platform>\n";
 }
 
@@ -110,9 +123,9 @@ int main(int argc, char** argv) {
     auto const t = ashlar::parse_topology(argv[1]);
     std::string const folder = argv[3];
     std::ofstream platform(folder + "/platform.xml"), hosts(folder + "/hosts");
-    auto const m = ashlar_test::machine_named(argv[2]);
-    if (ashlar_test::has_links_of_pairs(argv[2])) write_links_of_pairs(platform, t, m);
-    else write_platform(platform, t, m, ashlar_test::has_latencies(argv[2]));
+    if (ashlar_test::has_links_of_pairs(argv[2]))
+      write_links_of_pairs(platform, t, ashlar_test::machine_named(argv[2]));
+    else write_platform(platform, t, argv[2]);
     write_hosts(hosts, t);
     if (platform.flush() && hosts.flush()) return 0;
     std::cerr << "platform: " << folder << ": cannot be written\n";

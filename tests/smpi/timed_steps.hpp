@@ -5,6 +5,8 @@
 // Helpers of the programs that run training steps on a simulated cluster and compare their seconds
 // with timelines (step/timeline.hpp).
 
+#include <algorithm>
+
 #include <smpi/message_costs.hpp>
 #include <smpi/simulated.hpp>
 
@@ -16,7 +18,7 @@ namespace ashlar_test {
 /// message.
 inline ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   m.intra.alpha += 16 * m.intra.beta;
-  m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
+  m.inter.alpha += 16 * std::max(m.inter.beta * t.ranks_per_node(), m.flow);
   return m;
 }
 

@@ -300,6 +300,7 @@ TEST_CASE("machines survive a file, to the last bit") {
   m.intra_of.set(ashlar::collective::all_reduce, {1.0 / 7e6, 1.0 / 3e11});
   for (int k = 0; k < ashlar::collective_links::kinds; ++k)
     m.inter_of.set(static_cast<ashlar::collective>(k), {1e-6 / (k + 3), 1e-10 / (k + 7)});
+  m.flow = 8e-10;
   save_machine(path, m, "a note");
   CHECK(load_machine(path) == m);
   CHECK(json::parse(text_of_file(path)).at("note") == "a note");

@@ -9,8 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/machine/gemm.hpp>
 #include <ashlar/machine/link.hpp>
+#include <ashlar/machine/slowest.hpp>
 
 using ashlar::collective;
 using ashlar::traffic;
@@ -161,6 +163,35 @@ TEST_CASE("a slow link inside the node bounds the exchange that passes through i
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
   CHECK(ashlar::group_link(slow, t, {0, 1}, collective::all_gather).beta == 7000);
   CHECK(ashlar::group_link(slow, t, {0}, collective::all_gather).beta == 8000);
+}
+
+TEST_CASE("a limit of flows bounds what each rank sends out of its node") {
+  ashlar::machine flows = m;
+  ashlar::topology const t{{"node", 4}, {"gpu", 8}};
+  ashlar::topology const alone{{"node", 4, ashlar::link_tier::inter_node}};
+  flows.flow = 7000;  // eight flows are faster than the link of a node
+  CHECK(ashlar::group_link(flows, t, {0}, collective::all_reduce) == ashlar::link{100, 8000});
+  CHECK(ashlar::group_link(flows, alone, {0}, collective::all_reduce) == ashlar::link{100, 7000});
+  flows.flow = 20000;
+  CHECK(ashlar::group_link(flows, t, {0}, collective::all_reduce) == ashlar::link{100, 20000});
+  CHECK(ashlar::group_link(flows, t, {0, 1}, collective::all_gather).beta ==
+        doctest::Approx(20000.0 * 24 / 31));
+  CHECK(ashlar::group_link(flows, t, {1}, collective::all_reduce) == m.intra);
+  ashlar::topology const mixed{{"node", 4}, {"gpu", 4}};
+  CHECK(ashlar::group_link(flows, mixed, {0, 1}, collective::permute) == ashlar::link{100, 20000});
+  CHECK(ashlar::fingerprint(flows) != ashlar::fingerprint(m));
+}
+
+TEST_CASE("nodes of two kinds count as the slower one in every number") {
+  ashlar::machine a{{1, 20}, {100, 1000}, 5, 7, 300, 64}, b{{2, 10}, {50, 3000}, 6, 4, 0, 32};
+  a.flow = 9;
+  b.intra_of.set(collective::all_reduce, {3, 5});
+  ashlar::machine wanted{{2, 20}, {100, 3000}, 5, 4, 300, 64};
+  wanted.intra_of.set(collective::all_reduce, {3, 20});
+  wanted.flow = 9;
+  CHECK(ashlar::slowest(a, b) == wanted);
+  CHECK(ashlar::slowest(b, a) == wanted);
+  CHECK(ashlar::slowest(a, a) == a);
 }
 
 TEST_CASE("seconds are alpha times messages and beta times bytes, and nothing for no message") {

@@ -11,7 +11,12 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/search/baselines.hpp>
 #include <ashlar/step/bucket_cuts.hpp>
+#include <ashlar/step/overlapped.hpp>
 
 #include "step_programs.hpp"
 
@@ -88,6 +93,36 @@ TEST_CASE("no division of transfers into buckets ends earlier than the best cuts
   }
   CHECK(divided_in_some > 1000);
   CHECK(step::bucket_cuts({}).empty());
+}
+
+TEST_CASE("buckets are closed once they have the bytes or the number of gradients of a rule") {
+  using ashlar::search::bucketing;
+  ashlar::search::problem const net = any_length(ashlar::nn::describe<float>(
+      ashlar::nn::chain(ashlar::nn::linear(4, 4, false), ashlar::nn::linear(4, 4, false),
+                        ashlar::nn::linear(4, 4, false), ashlar::nn::linear(4, 4, false),
+                        ashlar::nn::linear(4, 4, false)),
+      ashlar::nn::feature_batch{4, 4}));
+  auto const m = ashlar::machines::workstation;
+  auto const p = build(net, ashlar::search::data_parallel(net, {{"gpu", 2}}, m), m);
+  // The sizes of buckets, in the order in which gradients become complete; 1 without a bucket.
+  auto const sizes = [&](step::bucket_rule const& rule) {
+    auto const numbers = step::buckets_of_size(p, rule);
+    std::vector<int> sizes, of_bucket(numbers.size(), 0);
+    for (int const b : numbers)
+      if (b >= 0) ++of_bucket[static_cast<std::size_t>(b)];
+    for (int const n : of_bucket)
+      if (n > 0) sizes.push_back(n);
+    return sizes;
+  };
+  CHECK(sizes({bucketing::by_number, 2}) == std::vector<int>{2, 2});
+  CHECK(sizes({bucketing::by_number, 3}) == std::vector<int>{3, 2});
+  CHECK(sizes({bucketing::by_bytes, 128}) == std::vector<int>{2, 2});
+  CHECK(sizes({bucketing::by_bytes, 128, 192}) == std::vector<int>{3, 2});
+  CHECK(sizes({bucketing::by_bytes, 256, 64}) == std::vector<int>{4});
+  CHECK(sizes({bucketing::by_bytes, 0}).empty());
+  ashlar::search::overlap_options options;
+  options.division = {bucketing::by_bytes, 0};
+  for (auto const& move : step::overlapped(p, m, options).made.moves) CHECK(move.bucket < 0);
 }
 
 TEST_CASE("the best buckets can be found in a constant expression") {

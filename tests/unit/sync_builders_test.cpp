@@ -98,6 +98,18 @@ TEST_CASE("owners are dealt out evenly, and in turn if sizes are equal") {
   CHECK(balance.gap() == 0);
 }
 
+TEST_CASE("one rank can own all parameters") {
+  synchronized const s("node=2,gpu=2");
+  auto const one = sync::owners{sync::reads::at_use, sync::dealing::one_rank}(s.net, s.plain,
+                                                                              s.machine);
+  CHECK(weight(one) == "[O(0),O(0)] [O(0),O(0)]");
+  std::int64_t all = 0;
+  for (int i = 0; i < s.net.size(); ++i)
+    for (auto const& p : s.net.spec(i).parameters)
+      if (p.tie != search::tie_role::later) all += p.extents.elements();
+  CHECK(sync::balance_of(s.net, one).most == all);
+}
+
 TEST_CASE("hybrid leaves parameters as they are used that are split along its axis already") {
   auto const net = any_length(
       nn::describe<float>(nn::chain(nn::linear(6, 8), nn::linear(8, 6)), nn::feature_batch{6, 6}));

@@ -21,7 +21,7 @@ constexpr std::uint64_t fingerprint(machine const& m) {
   auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };
   auto const add_link = [&](link const& l) { add(l.alpha), add(l.beta); };
   add_link(m.intra), add_link(m.inter);
-  add(m.flops), add(m.memory_bandwidth), add(m.gemm_half);
+  add(m.flops), add(m.memory_bandwidth), add(m.gemm_half), add(m.flow);
   for (auto const* links : {&m.intra_of, &m.inter_of}) {
     add(std::uint64_t(links->given));
     for (link const& l : links->of) add_link(l);

@@ -10,11 +10,11 @@
 // for the α or β of these links.
 //
 //   group inside a node   the link `intra`
-//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)
+//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f, flow · f)
 //                         Each rank exchanges its own parts with every other member, also in a
 //                         gather or a reduction (comm/mpi/pairwise_exchange.hpp). So all messages
 //                         leave the node except those to members in the same node.
-//   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p)
+//   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p, flow)
 //                         This row is for two axes of the same extent, where each rank has one
 //                         partner. If both axes are between nodes, β = inter · r.
 //
@@ -25,6 +25,12 @@
 // AutoDDL section 4.2 uses the inter-node α and β for any group that leaves the node. We add two
 // refinements. The ranks of a node share its link; otherwise costs on meshes of large nodes would
 // be underestimated. Messages that stay in the node have the α of `intra`.
+//
+// A rank exchanges messages with one other rank at a time, so the bytes that leave its node are one
+// flow. If a machine limits flows (machine::flow), the r ranks of a node together send at most
+// r / flow bytes per second to other nodes. So a tensor that is divided among the ranks of a node
+// leaves the node faster than a tensor that a single rank sends. Crossings between parts of a mesh
+// (plan/cross_mesh.hpp) do not count the limit.
 //
 // If the machine has separate links for a collective (intra_of, inter_of), these replace intra and
 // inter. A permute whose axes differ in extent is really an all-to-all and uses the links of an
@@ -60,9 +66,11 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
   double const shared_beta = inter.beta * share;
+  double const flow_beta = m.flow * leaving;
+  double const leaving_beta = shared_beta > flow_beta ? shared_beta : flow_beta;
   double const inside_beta = inside > 1 ? intra.beta : 0;
   return {intra.alpha * (1 - leaving) + inter.alpha * leaving,
-          shared_beta > inside_beta ? shared_beta : inside_beta};
+          leaving_beta > inside_beta ? leaving_beta : inside_beta};
 }
 
 /// Returns the smallest β (seconds per byte) of the machine. No group of ranks has a smaller one.

@@ -11,6 +11,8 @@
 //              ranks share
 //   intra_of,  separate links of single collectives, if they were measured; a collective without an
 //   inter_of   entry uses intra or inter
+//   flow       seconds per byte of one flow: the messages from one rank to one rank of another node.
+//              Networks of clouds limit each flow, so one rank cannot use the whole link of its node
 //   flops      rate of large GEMMs; gemm_half makes small ones slower (machine/gemm.hpp)
 //
 // machine/link.hpp computes the link of a group of ranks from these figures. machine/presets.hpp
@@ -55,6 +57,7 @@ struct machine {
   double gemm_half = 0;            ///< h of machine/gemm.hpp; with 0, every GEMM runs at `flops`
   collective_links intra_of{};
   collective_links inter_of{};
+  double flow = 0;  ///< the least seconds per byte of one flow between nodes; 0 means no limit
   friend constexpr bool operator==(machine const&, machine const&) = default;
 };
 

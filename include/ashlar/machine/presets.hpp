@@ -68,6 +68,55 @@ inline constexpr machine h200_server = [] {
   return m;
 }();
 
+/// Nodes of AutoDist's cluster A (its section 3): one GeForce GTX TITAN X (12 GB), 40 Gb/s
+/// Ethernet, single precision. The paper says TITAN X; earlier papers of its authors name this card
+/// for a cluster of this kind. Sources are in brackets; [sheet] is the vendor's data sheet.
+///   flops      4.9e12 [guess]: 80 % of 6.1 TF/s [sheet]; gemm_half 64 [guess]
+///   memory     12 GB, 336 GB/s [sheet]
+///   inter      5 GB/s [the paper]; α 30 µs [guess: messages over TCP]
+///   intra      the same as inter, since a node has only one rank
+inline constexpr machine titan_x_40gbe{{3e-5, 1 / 5e9}, {3e-5, 1 / 5e9}, 4.9e12,
+                                       3.36e11,         12'000'000'000,  64};
+
+/// g3.4xlarge of Amazon EC2 (AutoDist's cluster B): one M60 (8 GB), single precision. Sources are
+/// in brackets; [sheet] is the vendor's data sheet.
+///   flops      3.8e12 [guess]: 80 % of 4.8 TF/s, one of the two GPUs of a card [sheet]; gemm_half 64
+///              [guess]
+///   memory     8 GB, 160 GB/s [sheet]
+///   inter      10 Gb/s [the paper]; α 30 µs [guess: messages over TCP]
+///   flow       10 Gb/s [the paper]
+///   intra      the same as inter, since a node has only one rank
+inline constexpr machine g3_4xlarge{
+    {3e-5, 8 / 1e10}, {3e-5, 8 / 1e10}, 3.8e12, 1.6e11, 8'000'000'000, 64, {}, {}, 8 / 1e10};
+
+/// g3.16xlarge of Amazon EC2 (AutoDist's cluster B): 4 M60 and 25 Gb/s, else as g3_4xlarge.
+///   intra      5 GB/s [guess: PCIe 3 through the host]; α is that of NCCL's own model for PCIe
+inline constexpr machine g3_16xlarge = [] {
+  machine m = g3_4xlarge;
+  m.intra = {5.7e-6, 1 / 5e9};
+  m.inter.beta = 8 / 2.5e10;
+  return m;
+}();
+
+/// g4dn.12xlarge of Amazon EC2 (AutoDist's cluster B): 4 T4 (16 GB), single precision. Sources are
+/// in brackets; [sheet] is the vendor's data sheet.
+///   flops      4.9e12 [guess]: 60 % of 8.1 TF/s [sheet], since a T4 at 70 W lowers its clock;
+///              gemm_half 64 [guess]
+///   memory     16 GB, 320 GB/s [sheet]
+///   intra      5 GB/s [guess: PCIe 3 through the host]; α is that of NCCL's own model for PCIe
+///   inter      50 Gb/s per node [the paper]; α 30 µs [guess: messages over TCP]
+///   flow       10 Gb/s [the paper]
+inline constexpr machine g4dn_12xlarge{
+    {5.7e-6, 1 / 5e9}, {3e-5, 8 / 5e10}, 4.9e12, 3.2e11, 16'000'000'000, 64, {}, {}, 8 / 1e10};
+
+/// g4dn.2xlarge of Amazon EC2 (AutoDist's cluster B): one T4 and 25 Gb/s, else as g4dn_12xlarge.
+///   intra      the same as inter, since a node has only one rank
+inline constexpr machine g4dn_2xlarge = [] {
+  machine m = g4dn_12xlarge;
+  m.intra = m.inter = {3e-5, 8 / 2.5e10};
+  return m;
+}();
+
 }  // namespace machines
 
 struct named_machine {
@@ -77,9 +126,12 @@ struct named_machine {
 
 /// All machines of this file and of machine.hpp, by name.
 inline constexpr named_machine named_machines[] = {
-    {"workstation", &machines::workstation}, {"gpu_cluster", &machines::gpu_cluster},
-    {"piz_daint", &machines::piz_daint},     {"a100_server", &machines::a100_server},
-    {"p3_8xlarge", &machines::p3_8xlarge},   {"h200_server", &machines::h200_server}};
+    {"workstation", &machines::workstation},     {"gpu_cluster", &machines::gpu_cluster},
+    {"piz_daint", &machines::piz_daint},         {"a100_server", &machines::a100_server},
+    {"p3_8xlarge", &machines::p3_8xlarge},       {"h200_server", &machines::h200_server},
+    {"titan_x_40gbe", &machines::titan_x_40gbe}, {"g3_4xlarge", &machines::g3_4xlarge},
+    {"g3_16xlarge", &machines::g3_16xlarge},     {"g4dn_2xlarge", &machines::g4dn_2xlarge},
+    {"g4dn_12xlarge", &machines::g4dn_12xlarge}};
 
 /// Returns the machine with that name, or null if there is none.
 constexpr machine const* find_machine(std::string_view name) {

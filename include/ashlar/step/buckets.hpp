@@ -10,6 +10,7 @@
 // in its bucket has no bucket.
 
 #include <ashlar/step/bucket_cuts.hpp>
+#include <ashlar/step/bucket_rule.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/step/transfer.hpp>
 
@@ -78,9 +79,9 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 
 }  // namespace step_detail
 
-/// Returns buckets that are closed once the sums in them have `bytes` bytes on a rank. If `bytes`
-/// is 0, there are no buckets.
-constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
+/// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
+/// a rule of a fixed size. If the size is 0, there are no buckets.
+constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;
   for (auto const& queue : step_detail::synchronization_queues(p)) {
@@ -90,14 +91,21 @@ constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
     for (int e = 0; e < n; ++e) {
       auto const& m =
           p.moves[static_cast<std::size_t>(queue.entries[static_cast<std::size_t>(e)].move)];
-      filled += p.value_of(m.from).bytes;
-      if (filled < bytes && e + 1 < n) continue;
+      filled += rule.kind == bucketing::by_number ? 1 : p.value_of(m.from).bytes;
+      if (filled < (ends.empty() && rule.first >= 0 ? rule.first : rule.size) && e + 1 < n)
+        continue;
       ends.push_back(e + 1);
       filled = 0;
     }
     step_detail::number_buckets(queue, ends, buckets, numbers);
   }
   return numbers;
+}
+
+/// Returns buckets that are closed once the sums in them have `bytes` bytes on a rank. If `bytes`
+/// is 0, there are no buckets.
+constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
+  return buckets_of_size(p, bucket_rule{bucketing::by_bytes, bytes});
 }
 
 /// Returns the buckets with which the last synchronization ends earliest, on a link that carries no

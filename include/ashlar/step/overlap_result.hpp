@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include <ashlar/step/bucket_rule.hpp>
 #include <ashlar/step/prefetch_options.hpp>
 #include <ashlar/step/program.hpp>
 
@@ -16,6 +17,7 @@ inline namespace step {
 struct overlap_options {
   std::int64_t limit = 0;    ///< the most bytes that a rank may use; 0 means no limit
   bool buckets = true;       ///< whether gradients may share messages (buckets.hpp)
+  bucket_rule division{};    ///< how gradients are divided into buckets, if they may share messages
   bool renews_first = true;  ///< whether parameters may be renewed in the next step
   inplace_vector<prefetch_options, 8> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},

@@ -9,7 +9,9 @@
 //   early moves             redistributions of activations and gradients run during computations;
 //                           if micro-batches take turns, also tried with turns that end at fewer
 //                           places (turns.hpp)
-//   early synchronization   tried with the best buckets (buckets.hpp) and without buckets
+//   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
+//                           and, if gradients cross two links, with buckets of 4 to 256 MiB; or only
+//                           with the buckets of a given size
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -87,14 +89,40 @@ constexpr bool renews(program const& p) {
   return false;
 }
 
+/// Returns the divisions of gradients into buckets among which to choose. If all synchronizations
+/// of a program use one link, the only one is the best. If they use both, transfers of several
+/// buckets overlap, which best_buckets does not count, so buckets of fixed sizes are tried, too.
+constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine const& m) {
+  std::vector<bucket_numbers> list{best_buckets(p, m)};
+  bool uses[2]{};
+  for (auto const& move : p.moves)
+    if (move.phase == phase::synchronize)
+      for (auto const& s : p.path_of(move).steps)
+        if (communicates(s.kind)) uses[static_cast<int>(tier_of(s, p.mesh))] = true;
+  if (!uses[0] || !uses[1]) return list;
+  for (std::int64_t const bytes : {4 << 20, 16 << 20, 64 << 20, 256 << 20}) {
+    auto numbers = buckets_of_size(p, bytes);
+    bool is_known = false;
+    for (auto const& known : list) is_known = is_known || known == numbers;
+    if (!is_known) list.push_back(static_cast<bucket_numbers&&>(numbers));
+  }
+  return list;
+}
+
 constexpr overlap_result with_what_pays(program const& p, machine const& m,
                                         overlap_options const& options) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
   auto const synchronize = [&] {
     pass_trial trial(result, m, "early synchronization");
+    if (options.buckets && options.division.kind != bucketing::best) {
+      trial.consider(early_synchronization(
+          result.made, buckets_of_size(result.made, options.division), options.limit));
+      trial.finish();
+      return;
+    }
     if (options.buckets)
-      trial.consider(
-          early_synchronization(result.made, best_buckets(result.made, m), options.limit));
+      for (auto const& numbers : divisions_to_try(result.made, m))
+        trial.consider(early_synchronization(result.made, numbers, options.limit));
     trial.consider(early_synchronization(result.made, 0, options.limit));
     trial.finish();
   };

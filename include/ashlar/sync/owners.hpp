@@ -17,7 +17,8 @@
 //
 // A parameter is owned along every axis that replicates it, unless its gradient is split there.
 // Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp). For few
-// parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is.
+// parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is. With
+// dealing::one_rank, rank 0 of each axis owns all, as with a single parameter server.
 //
 // The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
 // the prediction is an upper bound.
@@ -33,6 +34,9 @@ namespace ashlar::sync {
 /// How a rank reads parameters that other ranks update: from local copies, which are renewed once a
 /// step, or from the other ranks in each pass.
 enum class reads : signed char { local_copies, at_use };
+
+/// Whether parameters are dealt out evenly or all have the same owner.
+enum class dealing : signed char { balanced, one_rank };
 
 /// Returns the parameters of a plan for which is_owned(placements) returns true, in the order of
 /// the net, in the form that deal_owners needs. Leaves out the later uses of tied parameters.
@@ -52,6 +56,7 @@ constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
 
 struct owners {
   reads values = reads::local_copies;
+  dealing among = dealing::balanced;
 
   /// Returns the plan with this strategy for all parameters. Errors are those of changed_plan.
   template <int N>
@@ -62,7 +67,11 @@ struct owners {
     auto const can_own = [&](search::parameter_choice const& p) {
       return dividing_axes(p, chosen.mesh) != 0;
     };
-    auto const dealt = deal_owners(ownables(net, chosen, can_own), chosen.mesh);
+    auto const list = ownables(net, chosen, can_own);
+    dealt_owners dealt;
+    if (among == dealing::balanced) dealt = deal_owners(list, chosen.mesh);
+    else
+      for (auto const& p : list) dealt.at.push_back(detail::owned_by(p, chosen.mesh, 0));
     std::size_t next = 0;
     return changed_plan("sync::owners", net, chosen, m,
                         [&](search::parameter_choice& p, shape const&) {

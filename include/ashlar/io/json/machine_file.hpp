@@ -14,7 +14,8 @@
 // "intra" describes the links inside a node and "inter" the links between nodes, by the seconds per
 // message (alpha) and per byte (beta). Each of these two entries may also have links for single
 // collectives, such as "all-reduce" here. "gemm_half" says how much slower small matrix products
-// are (machine/gemm.hpp). The note is optional. Files of version 1 have no note, no links for
+// are (machine/gemm.hpp). "flow", the seconds per byte of one flow between nodes, is 0 if it is
+// missing. The note is optional. Files of version 1 have no note, no links for
 // single collectives and no gemm_half. Unknown keys are errors, so that misspelt keys are not
 // ignored.
 
@@ -102,6 +103,7 @@ inline void save_machine(std::string const& path, machine const& m, std::string 
   j["gemm_half"] = m.gemm_half;
   j["memory_bandwidth"] = m.memory_bandwidth;
   j["memory"] = m.memory;
+  if (m.flow > 0) j["flow"] = m.flow;
   detail::write_json(path, j, "save_machine");
 }
 
@@ -117,7 +119,7 @@ inline machine machine_of(nlohmann::json const& j) {
   else
     refuse_unknown_keys(j, "machine",
                         {"format", "version", "note", "intra", "inter", "flops", "gemm_half",
-                         "memory_bandwidth", "memory"});
+                         "memory_bandwidth", "memory", "flow"});
   machine m;
   int const version = first ? 1 : machine_version;
   read_tier(j, "intra", version, m.intra, m.intra_of);
@@ -125,6 +127,7 @@ inline machine machine_of(nlohmann::json const& j) {
   m.flops = rate_at(j, "flops");
   if (!first) m.gemm_half = number_at(j, "gemm_half", 0, 1e30);
   m.memory_bandwidth = rate_at(j, "memory_bandwidth");
+  if (j.contains("flow")) m.flow = number_at(j, "flow", 0, 1e6);
   auto const& memory = j.at("memory");
   if (!memory.is_number_integer() || memory < 0 ||
       memory > std::numeric_limits<std::int64_t>::max())

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The rule by which synchronizations of gradients are divided into buckets (buckets.hpp):
+//
+//   {}                                       the division that ends earliest
+//   {bucketing::by_bytes, 25 << 20}          buckets of at least 25 MiB on a rank
+//   {bucketing::by_bytes, 25 << 20, 1 << 20} the same, but the first one of at least 1 MiB, as in
+//                                            DistributedDataParallel of PyTorch
+//   {bucketing::by_number, 128}              buckets of 128 gradients
+//   {bucketing::by_bytes, 0}                 no buckets
+
+#include <cstdint>
+
+#include <ashlar/step/names.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// How buckets of gradients are closed: where the step is predicted to end earliest, or once they
+/// have enough bytes or enough gradients.
+enum class bucketing : signed char { best, by_bytes, by_number };
+
+struct bucket_rule {
+  bucketing kind = bucketing::best;
+  std::int64_t size = 0;    ///< bytes on a rank, or a number of gradients; 0 means no buckets
+  std::int64_t first = -1;  ///< the size of the first bucket; below 0: as the others
+  friend constexpr bool operator==(bucket_rule const&, bucket_rule const&) = default;
+};
+
+}  // namespace step
+}  // namespace ashlar::search

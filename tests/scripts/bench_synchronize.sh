@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+# processors: 1
+#
+# Runs the benchmark of synchronizations on two cells and checks the tables that it writes. No
+# builder and no sample may be faster than the searched strategies. Times of searches are not
+# checked.
+set -euo pipefail
+
+program="$ASHLAR_BINARY_DIR/bench/synchronize"
+[ -x "$program" ] || { echo "no bench/synchronize was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+"$program" --models ncf --clusters A2,B1 --samples 5 --folder "$work" >"$work/output"
+[ "$(wc -l <"$work/choice.csv")" -eq 3 ] || { cat "$work/choice.csv"; exit 1; }
+awk -F, '
+  NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next }
+  $c["optimal"] > $c["builder_seconds"] || $c["optimal"] > 1.02 * $c["sampled"] { print; bad = 1 }
+  END { exit bad }' "$work/choice.csv"
+[ "$(wc -l <"$work/routes.csv")" -eq 3 ] || { cat "$work/routes.csv"; exit 1; }
+
+if "$program" --models cows >"$work/output" 2>&1; then
+  echo "an unknown model did not fail"
+  exit 1
+fi
+grep -q 'there is no model "cows"' "$work/output" || { cat "$work/output"; exit 1; }
+echo "bench/synchronize runs, no strategy is faster than the searched ones"

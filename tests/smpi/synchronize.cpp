@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Trains an MLP for a step under each builder of room sync and under sync::optimal, with overlap.
+// Compares the simulated seconds of the step with the timeline of its program (step/timeline.hpp).
+// They must agree within 5 % on a flat network, and within 15 % if the ranks of each node share one
+// link. A deadlock under any builder fails the test.
+//
+// An owner is idle while other owners receive gradients, and the timeline does not count this: it
+// lets each link carry one transfer at a time. So steps with owners may be shorter than predicted.
+//
+// The trainer, the executor, the layers and the transports are those of the library. In addition,
+// every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
+// polling for messages takes no time (patient_transport.hpp).
+//
+// The arguments after mesh and machine are:
+//
+// - the features of each of the layers
+// - the number of pieces into which a step is divided; transfers progress between two pieces
+// - the ratio of computing time to communication time of a step with all-reduces
+// - the names of strategies (sync/named.hpp); all if there are none
+//
+// run: a=16 bandwidth 64 400 1
+// run: node=4,gpu=4 bandwidth+half_bandwidth 64 400 1 all-reduce optimal
+
+#include <smpi/patient_transport.hpp>
+#include <smpi/timed_steps.hpp>
+#include <support/nets.hpp>
+#include <support/slowed_model.hpp>
+#include <support/strategies.hpp>
+
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/sync/named.hpp>
+#include <ashlar/train/trainer.hpp>
+
+namespace {
+
+using namespace ashlar_test;
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+namespace step = ashlar::step;
+namespace sync = ashlar::sync;
+
+/// The simulated seconds for which a waiting rank sleeps between two polls.
+double nap = 1e-6;
+
+/// The predicted and the simulated seconds of a step. The simulated seconds are those of the
+/// slowest rank and are valid on rank 0 only.
+struct step_seconds {
+  double predicted, simulated, exposed;
+};
+
+template <class Net>
+step_seconds train(Net const& net, ashlar::mesh const& m, search::plan const& plan,
+                   std::int64_t samples, std::int64_t features, double pieces) {
+  slow_work how;
+  auto model = place_slowed<float>(net, m, plan, 7, how);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{});
+  auto const when = step::timeline_of(trainer.program(), m.machine());
+  how.piece = when.seconds / pieces;
+  nap = how.piece / 10;
+  ashlar::train::batch_data<float, std::int32_t> data;
+  data.inputs.assign(static_cast<std::size_t>(samples * features), 0.5F);
+  data.targets.assign(static_cast<std::size_t>(samples), 1);
+  open_groups(trainer.program(), m);
+  auto const quiet = patient(m, nap);
+  double const mine = simulated_seconds([&] { trainer.step(data); });
+  double slowest = 0;
+  MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  return {when.seconds, slowest, when.exposed};
+}
+
+/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
+/// times as long as its communication.
+ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
+                          double ratio) {
+  m.flops = 1e9;
+  auto const when = step::timeline_of(step::build(net, plan, m), m);
+  m.flops *= when.work / (ratio * when.communication);
+  return m;
+}
+
+}  // namespace
+
+/// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
+/// This version sleeps, because polls take no simulated time.
+extern "C" int sched_yield() noexcept {
+  sleep_for(nap);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  arguments const given(argc, argv);
+  charge_each_message(given.machine);
+  ashlar::mesh const m(env.world(), given.topology,
+                       communication_only(with_envelopes(given.machine, given.topology)));
+  m.set_checked(false);  // comparisons of ranks would send messages of their own
+  std::int64_t const features = given.number(0), samples = m.ranks();
+  auto const net = nn::chain(
+      nn::linear(features, features), nn::gelu(), nn::linear(features, features), nn::gelu(),
+      nn::linear(features, features), nn::gelu(), nn::linear(features, features));
+  auto problem = search::any_length(nn::describe<float>(net, nn::feature_batch{samples, features}));
+  problem.overlap = true;
+  auto const plain = from_rank_0([&] {
+    auto priced = m.machine();
+    priced.flops = 1e9;
+    return search::data_parallel(problem, m.topology(), priced);
+  });
+  m.set_machine(with_work(problem, plain, m.machine(), std::stod(given.rest.at(2))));
+  std::vector<std::string> names(given.rest.begin() + 3, given.rest.end());
+  if (names.empty()) names.assign(sync::names().begin(), sync::names().end());
+  double const tolerance = m.topology().ranks_per_node() == m.ranks() ? 0.05 : 0.15;
+  verdict all;
+  if (m.rank() == 0) std::printf("strategy         timeline us  simulated us  ratio  exposed us\n");
+  for (auto const& name : names) {
+    auto const plan = from_rank_0([&] { return sync::named(name, problem, plain, m.machine()); });
+    auto const took = train(net, m, plan, samples, features, given.number(1));
+    if (m.rank() != 0) continue;
+    double const ratio = took.simulated / took.predicted;
+    std::printf("%-15s  %11.1f  %12.1f  %5.3f  %10.1f\n", name.c_str(), 1e6 * took.predicted,
+                1e6 * took.simulated, ratio, 1e6 * took.exposed);
+    std::fflush(stdout);
+    bool const is_owned = name.starts_with("owners");
+    all.check(ratio <= 1 + tolerance, "seconds of " + name);
+    all.check(is_owned || ratio >= 1 - tolerance, "seconds of " + name);
+  }
+  return all.exit_code();
+}
