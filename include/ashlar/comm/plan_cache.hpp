@@ -173,7 +173,7 @@ plan_cache::redistribution(shape const& extents, int element_size, placement con
                            coordinates const& here, wire_format const& wire) {
   key k;
   k.add(element_size).add(extents).add(from).add(to);
-  k.add(static_cast<int>(wire.kind)).add(wire.feedback).add(wire.one_of);
+  for (int const part : wire.parts()) k.add(part);
   return found_or_made(redistributions_, k, [&] {
     return prepare(plan_encoded(extents, element_size, from, to, wire, t, m), t, here, sums_);
   });

@@ -53,6 +53,10 @@ struct transfer {
   /// `extents` has no dims. Only for error messages and the checked mode (comm/checked_mode.hpp).
   shape extents;
   placement before, after;
+  /// The wire of that step, and the bytes that the members of the group send in all if it encodes
+  /// blocks (encoded_transfer.hpp).
+  wire_format wire{};
+  std::int64_t encoded_bytes = 0;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
   /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
   /// a block of `receives` describes the addends of all members, since their shards have the same
@@ -81,6 +85,10 @@ struct transfer {
     for (auto const n : extents.extent) add(n);
     add(code_of(before));
     add(code_of(after));
+    if (!wire.is_exact()) {
+      for (int const part : wire.parts()) add(part);
+      add(encoded_bytes);
+    }
     fingerprint = static_cast<std::uint32_t>(hash);
   }
 

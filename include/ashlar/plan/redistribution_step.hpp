@@ -207,29 +207,41 @@ constexpr traffic priced_traffic(redistribution_step const& s, topology const& t
       from.largest.fullest != evenly_full);
 }
 
+/// The seconds in which a rank encodes the blocks of a step, before the transfer, and decodes them
+/// after it.
+struct coding_time {
+  double before = 0, after = 0;
+  constexpr double sum() const { return before + after; }
+};
+
 /// Returns the seconds in which a rank encodes and decodes the blocks of a step; 0 if the step has
 /// no wire. They follow from the bytes of memory that the kernels read and write.
 ///
 ///   reduce_scatter   encodes its shard before the step, and decodes p blocks of its shard after it
 ///   all_gather       encodes its shard before the step, and decodes all of its shard after it
-constexpr double coding_seconds(redistribution_step const& s, shape const& extents,
-                                topology const& t, machine const& m) {
-  if (s.wire.is_exact()) return 0;
+constexpr coding_time coding_seconds(redistribution_step const& s, shape const& extents,
+                                     topology const& t, machine const& m) {
+  if (s.wire.is_exact()) return {};
   std::int64_t const encoded = max_local_elements(extents, t, s.from);
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
                                (s.kind == collective::all_gather ? 1 : t.group_size(s.axes));
-  return (s.wire.encoding_cost() * double(encoded) + s.wire.decoding_cost() * double(decoded)) /
-         m.memory_bandwidth;
+  return {s.wire.encoding_cost() * double(encoded) / m.memory_bandwidth,
+          s.wire.decoding_cost() * double(decoded) / m.memory_bandwidth};
 }
 
-/// Returns the seconds of a step on a tensor with these extents.
+/// Returns the seconds in which the links carry a step of a tensor with these extents.
+constexpr double link_seconds(redistribution_step const& s, shape const& extents, int element_size,
+                              topology const& t, machine const& m) {
+  return seconds(m, t, s.axes, s.carried_by(),
+                 priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
+                 s.unit_bytes(element_size));
+}
+
+/// Returns the seconds of a step on a tensor with these extents: of the links, and of coding.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  double const moving = seconds(
-      m, t, s.axes, s.carried_by(),
-      priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
-      s.unit_bytes(element_size));
-  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m);
+  double const moving = link_seconds(s, extents, element_size, t, m);
+  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m).sum();
 }
 
 }  // namespace ashlar

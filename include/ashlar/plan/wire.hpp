@@ -28,6 +28,7 @@
 //
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
 
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -81,6 +82,8 @@ struct wire_format {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];
   }
+  /// Returns all that distinguishes wires, as numbers.
+  constexpr std::array<int, 3> parts() const { return {int(kind), int(feedback), one_of}; }
   friend constexpr bool operator==(wire_format const&, wire_format const&) = default;
 
   /// The number of elements that share one scale on the wire int8.

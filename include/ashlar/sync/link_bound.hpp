@@ -52,7 +52,7 @@ constexpr busy_links busy_of(shape const& extents, int element_size, placement c
   if (from == to) return busy;
   for (auto const& s : plan_redistribution(extents, element_size, from, to, t, planned_on).steps) {
     if (!communicates(s.kind)) continue;
-    (search::tier_of(s, t) == link_tier::inter_node ? busy.inter : busy.intra) += step_seconds(
+    (search::tier_of(s, t) == link_tier::inter_node ? busy.inter : busy.intra) += link_seconds(
         s, extents, element_size, t, m);
   }
   return busy;

@@ -42,22 +42,22 @@ class encoded_steps {
       target_.emplace(memory, e.target_bytes());
       buffer<float> const block(memory, e.largest_block), room(memory, room_of(e));
       recycled_vector<float*> kept;
-      for (std::size_t t = 0; e.wire.feedback && t < x.size(); ++t)
+      for (std::size_t t = 0; e.what.wire.feedback && t < x.size(); ++t)
         kept.push_back(errors_[t]->of_step(step, encoded_elements(e, t)));
       for (auto const& b : e.encoded) {
         auto const n = b.elements.elements;
         auto const* elements = static_cast<float const*>(x[b.tensor].data());
-        if (n > 0 && b.elements.source_is_run && !e.wire.feedback) {
+        if (n > 0 && b.elements.source_is_run && !e.what.wire.feedback) {
           elements += b.elements.source_offset;
         } else {
           copy(b.elements, elements, block.data());
           elements = block.data();
         }
         auto* const to = source_->data() + b.at;
-        if (!e.wire.feedback) {
-          device::host::encode(e.wire, elements, n, room.data(), to);
+        if (!e.what.wire.feedback) {
+          device::host::encode(e.what.wire, elements, n, room.data(), to);
         } else {
-          encode_with_errors(e.wire, block.data(), n, room.data(), to, kept[b.tensor]);
+          encode_with_errors(e.what.wire, block.data(), n, room.data(), to, kept[b.tensor]);
           kept[b.tensor] += n;
         }
       }
@@ -77,7 +77,7 @@ class encoded_steps {
         bool const is_added = e.sums && i >= next.size();  // the blocks of the first rank are not
         auto* const shard = static_cast<float*>(next[b.tensor].data());
         bool const at_once = b.elements.target_is_run;
-        device::host::decode(e.wire, target_->data() + b.at, n,
+        device::host::decode(e.what.wire, target_->data() + b.at, n,
                              is_added ? device::host::decoded::added
                                       : device::host::decoded::stored,
                              at_once ? shard + b.elements.target_offset : block.data());
@@ -90,7 +90,7 @@ class encoded_steps {
 
  private:
   static std::int64_t room_of(encoded_transfer const& e) {
-    return e.wire.kind == wire_kind::top_k ? e.largest_block : 0;
+    return e.what.wire.kind == wire_kind::top_k ? e.largest_block : 0;
   }
   static std::int64_t encoded_elements(encoded_transfer const& e, std::size_t tensor) {
     std::int64_t elements = 0;
@@ -112,14 +112,15 @@ class encoded_steps {
 
   void refuse_unless_encodable(encoded_transfer const& e, tensors const& x) const {
     if constexpr (!Processor::is_host)
-      throw error("redistribute", "the wire " + to_string(e.wire) +
+      throw error("redistribute", "the wire " + to_string(e.what.wire) +
                                       " encodes in host memory, but the tensor is on a device. "
                                       "Use the wire exact there.");
     if (x.front().type() != element_type::f32)
-      throw error("redistribute", "the wire " + to_string(e.wire) + " carries elements of type " +
+      throw error("redistribute", "the wire " + to_string(e.what.wire) +
+                                      " carries elements of type " +
                                       "float only. Use the wire exact, or cast to float.");
-    if (e.wire.feedback && errors_.size() != x.size())
-      throw error("redistribute", "the wire " + to_string(e.wire) +
+    if (e.what.wire.feedback && errors_.size() != x.size())
+      throw error("redistribute", "the wire " + to_string(e.what.wire) +
                                       " has error feedback. Pass a wire_errors that keeps the "
                                       "errors until the next redistribution.");
   }
