@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/plan/text.hpp>
+#include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -49,15 +50,6 @@ void refuse_more_memory(std::string const& option, std::int64_t bytes,
                             ". Take --sync zero3 or auto, raise the limit, or use more ranks.");
 }
 
-ashlar::wire_format wire_named(std::string const& name) {
-  auto const found = ashlar::parse_wire(name);
-  if (!found.is_valid)
-    throw ashlar::error("--wire", "there is no wire \"" + name +
-                                      "\". Wires are exact, bf16, half, int8, one-bit and "
-                                      "top-k/100, each but exact also with +feedback.");
-  return found.wire;
-}
-
 /// Returns the plan with the seconds of a step with overlap, if the problem has overlap.
 search::plan with_overlapped_seconds(search::problem const& problem, search::plan made,
                                      ashlar::machine const& machine) {
@@ -90,7 +82,7 @@ search::plan encoded_by(std::string const& name, search::problem problem, search
                         ashlar::machine const& machine) {
   if (name.empty()) return plan;
   problem.interleaved = plan.interleaved;
-  auto made = ashlar::sync::encoded{wire_named(name)}(problem, plan, machine);
+  auto made = ashlar::sync::encoded{ashlar::wire_named("--wire", name)}(problem, plan, machine);
   refuse_more_memory("--wire " + name, made.memory, machine);
   return with_overlapped_seconds(problem, made, machine);
 }
@@ -99,7 +91,7 @@ std::string wire_text(std::string const& name, search::problem problem, search::
                       ashlar::machine const& machine) {
   if (name.empty()) return {};
   problem.interleaved = plan.interleaved;
-  return ashlar::sync::explain_wire(problem, plan, machine, wire_named(name));
+  return ashlar::sync::explain_wire(problem, plan, machine, ashlar::wire_named("--wire", name));
 }
 
 std::string synchronization_text(std::string const& name, search::problem problem,

@@ -90,8 +90,8 @@ struct departure {
   }
 };
 
-/// The seconds of one step of the moves that begin together: of the link that carries it, and of the
-/// processor that encodes and decodes what travels.
+/// The seconds of one step of the moves that begin together: those of the link that carries it, and
+/// those of the processor that encodes and decodes what travels.
 struct transfer_cost {
   double link = 0;
   coding_time coding;
