@@ -73,12 +73,17 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
   return plan;
 }
 
-/// Returns the bytes of the errors that a rank keeps between two runs of a plan with error
-/// feedback: those of all that it encodes.
+/// Returns how many numbers the busiest rank keeps for a step between two runs: the errors of all
+/// that it encodes, if the wire has error feedback.
+constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& extents,
+                                     topology const& t) {
+  return s.wire.feedback ? max_local_elements(extents, t, s.from) : 0;
+}
+
+/// Returns the bytes that a rank keeps between two runs of a plan with error feedback.
 constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology const& t) {
   std::int64_t elements = 0;
-  for (auto const& s : plan.steps)
-    if (s.wire.feedback) elements += max_local_elements(plan.extents, t, s.from);
+  for (auto const& s : plan.steps) elements += kept_elements(s, plan.extents, t);
   return elements * plan.element_size;
 }
 

@@ -130,8 +130,8 @@ inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries co
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a branch has no
-/// rows, since the branch's ends determine its placements.
+/// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a
+/// branch has no rows, since the branch's ends determine its placements.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       search::element_kind kind, topology const& t,
                                       parameter_entries const& known) {
