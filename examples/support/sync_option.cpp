@@ -30,9 +30,10 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name) {
 }
 
 CLI::Option* add_wire_option(CLI::App& app, std::string& name) {
-  return app.add_option("--wire", name,
-                        "how gradients that are summed over ranks are encoded on their way: bf16, "
-                        "half, int8, one-bit or top-k/100, each also as int8+feedback");
+  return app.add_option(
+      "--wire", name,
+      "how gradients that are summed over ranks are encoded on their way: bf16, "
+      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback");
 }
 
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }

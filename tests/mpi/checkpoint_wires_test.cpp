@@ -76,7 +76,7 @@ TEST_CASE("a training with error feedback continues bit for bit from a checkpoin
   for (auto const* name : {"all-reduce", "zero1"}) {
     auto const exact = sync::named(name, net, plain, m.machine());
     for (auto const& wire :
-         {wires::with_feedback(wires::one_bit), wires::with_feedback(wires::top_k(4))}) {
+         {wires::with_feedback(wires::one_bit), wires::with_feedback(wires::power_sgd(1))}) {
       CAPTURE(std::string(name) + " " + to_string(wire));
       auto const plan = sync::encoded{wire}(net, exact, m.machine());
       CHECK(continues(m, plan, plan, in_background));

@@ -56,7 +56,8 @@ TEST_CASE("the wires of gradients are kept in plan files, in version 6") {
     return io::load_plan(path, s.net, s.mesh, s.machine);
   };
   auto const read = [&] { return json::parse(std::ifstream(path)); };
-  for (auto const& wire : {wires::bf16, wires::with_feedback(wires::int8), wires::top_k(100)}) {
+  for (auto const& wire : {wires::bf16, wires::with_feedback(wires::int8), wires::top_k(100),
+                           wires::with_feedback(wires::power_sgd(2))}) {
     auto const plan = s.encoded(wire);
     io::save_plan(path, s.net, plan);
     auto j = read();
@@ -71,7 +72,7 @@ TEST_CASE("the wires of gradients are kept in plan files, in version 6") {
     CHECK(has(message_of([&] { load(j); }), "\"wire\" is not a known key"));
   }
   auto j = read();
-  for (auto const* bad : {"int9", "top-k/0", "exact+feedback", ""}) {
+  for (auto const* bad : {"int9", "top-k/0", "power-sgd/", "exact+feedback", ""}) {
     wired_parameter(j)["wire"] = bad;
     CHECK(has(message_of([&] { load(j); }),
               "wire: there is no wire \"" + std::string(bad) + "\". Wires are exact, bf16"));
@@ -104,6 +105,7 @@ TEST_CASE("headers of plans have the wires of gradients as expressions") {
   CHECK(has(text(wires::one_bit), ", {}, false, wires::one_bit}"));
   CHECK(has(text(wires::with_feedback(wires::top_k(8))),
             ", {}, false, wires::with_feedback(wires::top_k(8))}"));
+  CHECK(has(text(wires::power_sgd(2)), ", {}, false, wires::power_sgd(2)}"));
   CHECK(!has(io::plan_header_text(s.net, s.plain, "p"), "wires::"));
 }
 

@@ -30,7 +30,8 @@ namespace ashlar {
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
-  /// One per step if the plan has a wire, else empty. Only those of steps with a wire are set.
+  /// One per step if the plan has steps that encode blocks, else empty. Only those of these steps
+  /// are set.
   std::vector<encoded_transfer> encoded{};
 };
 
@@ -60,7 +61,9 @@ ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology co
                                     coordinates const& here, sum_order sums) {
   prepared_plan p{plan, {}};
   for (auto const& s : plan.steps) {
-    if (s.wire.is_exact()) {
+    if (s.wire.is_factored()) {
+      p.transfers.push_back(make_factor_transfer(s, plan.extents, t, here, sums));
+    } else if (s.wire.is_exact()) {
       p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
     } else {
       p.encoded.resize(static_cast<std::size_t>(plan.steps.size()));

@@ -176,6 +176,19 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
   return x;
 }
 
+/// Returns the transfer that sums one factor of a matrix on the wire power_sgd (plan/wire.hpp).
+inline transfer make_factor_transfer(redistribution_step const& s, shape const& extents,
+                                     topology const& t, coordinates const& here, sum_order sums) {
+  auto const n = factor_extents(local_box(extents, t, s.from, here), s.wire).summed_by(s);
+  auto x = flat_all_reduce(n, s.axes, t, here, reduction::sum, sums);
+  x.extents = extents;
+  x.before = s.from;
+  x.after = s.to;
+  x.wire = s.wire;
+  x.set_fingerprint();
+  return x;
+}
+
 /// Returns the transfer of the rank at coordinates `here` for step `s` of a tensor with these
 /// extents.
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,

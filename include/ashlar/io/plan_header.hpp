@@ -77,9 +77,11 @@ inline std::string exact_text(char const* what, double value) {
 
 /// Returns a wire as a C++ expression.
 inline std::string expression_of(wire_format const& wire) {
-  constexpr char const* names[] = {"exact", "bf16", "half", "int8", "one_bit", "top_k"};
+  constexpr char const* names[] = {"exact",   "bf16",  "half",     "int8",
+                                   "one_bit", "top_k", "power_sgd"};
   std::string text = std::string("wires::") + names[static_cast<int>(wire.kind)];
   if (wire.kind == wire_kind::top_k) text += "(" + std::to_string(wire.one_of) + ")";
+  if (wire.is_factored()) text += "(" + std::to_string(wire.rank) + ")";
   return wire.feedback ? "wires::with_feedback(" + text + ")" : text;
 }
 

@@ -18,8 +18,8 @@ inline wire_format wire_named(std::string const& operation, std::string const& n
   auto const found = parse_wire(name);
   if (!found.is_valid)
     throw error(operation, "there is no wire \"" + name +
-                               "\". Wires are exact, bf16, half, int8, one-bit and top-k/100, "
-                               "each but exact also with +feedback.");
+                               "\". Wires are exact, bf16, half, int8, one-bit, top-k/100 and "
+                               "power-sgd/4, each but exact also with +feedback.");
   return found.wire;
 }
 

@@ -23,6 +23,25 @@
 
 namespace ashlar::detail {
 
+/// Throws ashlar::error unless the wire can carry the tensors `x`, and `kept` has the errors of
+/// each tensor if the wire has error feedback.
+template <class Processor>
+void refuse_unless_encodable(wire_format const& wire,
+                             recycled_vector<any_tensor<Processor>> const& x,
+                             recycled_vector<wire_errors*> const& kept) {
+  if constexpr (!Processor::is_host)
+    throw error("redistribute", "the wire " + to_string(wire) +
+                                    " encodes in host memory, but the tensor is on a device. "
+                                    "Use the wire exact there.");
+  if (x.front().type() != element_type::f32)
+    throw error("redistribute", "the wire " + to_string(wire) + " carries elements of type " +
+                                    "float only. Use the wire exact, or cast to float.");
+  if (wire.feedback && kept.size() != x.size())
+    throw error("redistribute", "the wire " + to_string(wire) +
+                                    " has error feedback. Pass a wire_errors that keeps the "
+                                    "errors until the next redistribution.");
+}
+
 template <class Processor>
 class encoded_steps {
  public:
@@ -35,7 +54,7 @@ class encoded_steps {
   /// Encodes the blocks of tensors `x` that step number `step` sends, and returns their address.
   /// Throws ashlar::error if the elements are not of type float, or if errors are missing.
   void const* pack(encoded_transfer const& e, std::size_t step, tensors const& x) {
-    refuse_unless_encodable(e, x);
+    refuse_unless_encodable(e.what.wire, x, errors_);
     if constexpr (Processor::is_host) {
       auto& memory = x.front().mesh().memory();
       source_.emplace(memory, e.source_bytes());
@@ -64,6 +83,7 @@ class encoded_steps {
     }
     return source_->data();
   }
+  errors const& kept() const { return errors_; }
   /// Returns where the transfer writes what arrives.
   void* target() const { return target_->data(); }
 
@@ -108,21 +128,6 @@ class encoded_steps {
     bool const finite = std::all_of(elements, elements + n,
                                     [](float v) { return std::isfinite(v); });
     if (finite) std::copy(elements, elements + n, errors);
-  }
-
-  void refuse_unless_encodable(encoded_transfer const& e, tensors const& x) const {
-    if constexpr (!Processor::is_host)
-      throw error("redistribute", "the wire " + to_string(e.what.wire) +
-                                      " encodes in host memory, but the tensor is on a device. "
-                                      "Use the wire exact there.");
-    if (x.front().type() != element_type::f32)
-      throw error("redistribute", "the wire " + to_string(e.what.wire) +
-                                      " carries elements of type " +
-                                      "float only. Use the wire exact, or cast to float.");
-    if (e.what.wire.feedback && errors_.size() != x.size())
-      throw error("redistribute", "the wire " + to_string(e.what.wire) +
-                                      " has error feedback. Pass a wire_errors that keeps the "
-                                      "errors until the next redistribution.");
   }
 
   errors errors_;
