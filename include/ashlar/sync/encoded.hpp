@@ -21,7 +21,7 @@
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/plan/text.hpp>
-#include <ashlar/sync/changed_plan.hpp>
+#include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
 
@@ -49,22 +49,6 @@ constexpr wire_price price_of(search::parameter_choice const& p, shape const& ex
   for (auto const& s : exact.steps) found.is_sum = found.is_sum || reduces(s.kind);
   found.exact = exact.seconds;
   return found;
-}
-
-template <int N>
-constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
-                          search::basic_plan<N> const& chosen, wire_format const& wire) {
-  check_plan_of(caller, net, chosen);
-  if (wire.kind == wire_kind::top_k && wire.one_of < 1)
-    throw error(caller, "the wire top_k sends one of at least 1 element, not one of " +
-                            std::to_string(wire.one_of) + ".");
-  if (wire.is_factored() && wire.rank < 1)
-    throw error(caller, "the wire power_sgd has factors of rank 1 or more, not of rank " +
-                            std::to_string(wire.rank) + ".");
-  if (!wire.is_exact() && net.accumulation_size != 4)
-    throw error(caller, "the wire " + to_string(wire) +
-                            " carries gradients of float only, but those of this net are of "
-                            "double. Use the wire exact, or a net of float.");
 }
 
 }  // namespace detail
