@@ -133,6 +133,9 @@ class overlapped_optimum {
       p.store = s.store;
       p.update = s.update;
       p.wire = s.wire;
+      for (auto const& t : net_.ties)  // changed_plan gives the later use this wire if it fits
+        if (t.first == i && t.first_index == k)
+          made.choices[static_cast<std::size_t>(t.later)].parameters[t.later_index].wire = {};
     }
     return changed_plan("sync::optimal", net_, made, m,
                         [](search::parameter_choice&, shape const&) {});
