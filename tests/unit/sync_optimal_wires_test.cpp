@@ -30,8 +30,8 @@ sync::wire_list const permitted{wires::bf16,
 
 /// Returns the seconds of the fastest of all assignments of strategies and wires to the parameters
 /// of `now`, from parameter `next` on.
-double fastest(search::problem const& net, search::plan& now, ashlar::machine const& m,
-               std::vector<std::pair<int, int>> const& parameters, std::size_t next = 0) {
+double least_seconds(search::problem const& net, search::plan& now, ashlar::machine const& m,
+                     std::vector<std::pair<int, int>> const& parameters, std::size_t next = 0) {
   if (next == parameters.size()) {
     auto priced = now;
     search::predict(priced, net, m);
@@ -44,7 +44,7 @@ double fastest(search::problem const& net, search::plan& now, ashlar::machine co
   for (auto const& s :
        sync::strategies(before, net.spec(i).parameters[k].extents, now.mesh, permitted)) {
     p = s;
-    best = std::min(best, fastest(net, now, m, parameters, next + 1));
+    best = std::min(best, least_seconds(net, now, m, parameters, next + 1));
   }
   p = before;
   return best;
@@ -94,7 +94,7 @@ TEST_CASE("the wires and strategies are the fastest of all assignments") {
     auto plan = search::data_parallel(net, ashlar::topology{{"gpu", 3}}, m);
     auto const best = sync::optimal(net, plan, m, {.wires = permitted});
     CHECK(best.gap == 0);
-    CHECK(close(best.chosen.seconds, fastest(net, plan, m, parameters)));
+    CHECK(close(best.chosen.seconds, least_seconds(net, plan, m, parameters)));
     (has_wires(best.chosen) ? with : without) += 1;
   }
   CHECK(with > 0);
