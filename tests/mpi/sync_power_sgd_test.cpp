@@ -179,7 +179,8 @@ TEST_CASE("the factors have the planned bytes, and what gains nothing is sent ex
         bool const pays = world_size() > 1 &&
                           2 * rank * (matrix_rows + matrix_columns) < matrix_rows * matrix_columns;
         CHECK((plan.steps.size() > 0 && plan.steps[0].wire.is_factored()) == pays);
-        if (!pays) CHECK(to_full(y) == to_full(redistribute(x, target)));
+        auto const exact = to_full(redistribute(x, target));  // perhaps by other steps
+        if (!pays) CHECK(squared_norm(minus(to_full(y), exact)) <= 1e-10 * squared_norm(exact));
         if (pays && rank == 4 && world_size() == 4)  // both factors are cut evenly
           CHECK(plan.received_bytes(m.topology(), m.coordinate()) ==
                 2 * (world_size() - 1) * 4 * rank * (matrix_rows + matrix_columns) / world_size());
