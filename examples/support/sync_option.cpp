@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/plan/text.hpp>
+#include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -29,9 +30,10 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name) {
 }
 
 CLI::Option* add_wire_option(CLI::App& app, std::string& name) {
-  return app.add_option("--wire", name,
-                        "how gradients that are summed over ranks are encoded on their way: bf16, "
-                        "half, int8, one-bit or top-k/100, each also as int8+feedback");
+  return app.add_option(
+      "--wire", name,
+      "how gradients that are summed over ranks are encoded on their way: bf16, "
+      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback");
 }
 
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }
@@ -47,15 +49,6 @@ void refuse_more_memory(std::string const& option, std::int64_t bytes,
                             " of memory on a rank, but the limit is " +
                             ashlar::bytes_text(double(machine.memory)) +
                             ". Take --sync zero3 or auto, raise the limit, or use more ranks.");
-}
-
-ashlar::wire_format wire_named(std::string const& name) {
-  auto const found = ashlar::parse_wire(name);
-  if (!found.is_valid)
-    throw ashlar::error("--wire", "there is no wire \"" + name +
-                                      "\". Wires are exact, bf16, half, int8, one-bit and "
-                                      "top-k/100, each but exact also with +feedback.");
-  return found.wire;
 }
 
 /// Returns the plan with the seconds of a step with overlap, if the problem has overlap.
@@ -90,7 +83,7 @@ search::plan encoded_by(std::string const& name, search::problem problem, search
                         ashlar::machine const& machine) {
   if (name.empty()) return plan;
   problem.interleaved = plan.interleaved;
-  auto made = ashlar::sync::encoded{wire_named(name)}(problem, plan, machine);
+  auto made = ashlar::sync::encoded{ashlar::wire_named("--wire", name)}(problem, plan, machine);
   refuse_more_memory("--wire " + name, made.memory, machine);
   return with_overlapped_seconds(problem, made, machine);
 }
@@ -99,7 +92,7 @@ std::string wire_text(std::string const& name, search::problem problem, search::
                       ashlar::machine const& machine) {
   if (name.empty()) return {};
   problem.interleaved = plan.interleaved;
-  return ashlar::sync::explain_wire(problem, plan, machine, wire_named(name));
+  return ashlar::sync::explain_wire(problem, plan, machine, ashlar::wire_named("--wire", name));
 }
 
 std::string synchronization_text(std::string const& name, search::problem problem,

@@ -395,7 +395,8 @@ TEST_CASE("wires are declined where they do not pay, and refused where they cann
     CHECK(has(text, pays ? "saves " : "does not pay by "));
     CHECK((pays || !has(text, "saves ")));
     CHECK(has(sync::explain(net, all, machine), "all-reduce, int8+feedback"));
-    CHECK(has(message_of([&] { sync::optimal(net, all, machine); }), "prices gradients without"));
+    CHECK(has(message_of([&] { sync::optimal(net, all, machine); }),
+              "chooses the wires of gradients itself"));
     CHECK(!has_wires(sync::encoded{wires::exact}(net, all, machine)));
   }
   auto const doubles = any_length(nn::describe<double>(wired_gpt, wired_tokens));

@@ -114,6 +114,41 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
+TEST_CASE("encoding and decoding are never hidden behind computations") {
+  two_layers c("gpu=2");
+  auto const whole = parse_placement("B"), partial = parse_placement("P");
+  for (auto& own : c.plan.choices)
+    for (auto& p : own.parameters) {
+      p = {whole, partial, whole};
+      p.wire = ashlar::wires::bf16;
+    }
+  c.m.memory_bandwidth = 64;
+  // A weight has 64 elements. Encoding takes 6 bytes of memory traffic per element and decoding 10,
+  // so its addends are encoded in 6 s and decoded in 10 s, and its sums in 3 s and 10 s. The link
+  // carries 2 times 64 bytes in 32 s. A bias takes an eighth of all this.
+  double const coding = 2 * (29 + 29 / 8.0), link = 2 * (32 + 32 / 8.0);
+  auto const serial = c.build();
+  CHECK(serial_seconds(serial, c.m).seconds() == doctest::Approx(600 + coding + link));
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(600 + coding + link));
+  for (std::int64_t const bytes : {0, 1 << 20}) {
+    auto const t = timeline_of(early_synchronization(serial, bytes).made, c.m);
+    CHECK(t.seconds >= 600 + coding);
+    CHECK(t.seconds <= 600 + coding + link + 1e-9);
+    if (bytes == 0) CHECK(t.seconds < 600 + coding + link);
+    CHECK(t.exposed == doctest::Approx(t.seconds - 600));
+    CHECK(t.communication == doctest::Approx(coding + link));
+    CHECK(t.busiest_link() == doctest::Approx(link));
+    double busy = 0, exposed = 0;
+    for (auto const& m : t.moves) {
+      busy += m.busy;
+      exposed += m.exposed;
+      CHECK(m.exposed <= m.busy + 1e-9);
+    }
+    CHECK(busy == doctest::Approx(coding + link));
+    CHECK(exposed == doctest::Approx(t.exposed));
+  }
+}
+
 TEST_CASE("a bucket departs with its moves, and not with the releases after them") {
   two_layers c("gpu=2");
   auto const whole = parse_placement("B"), partial = parse_placement("P");

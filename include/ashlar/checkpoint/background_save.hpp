@@ -53,11 +53,11 @@ class background_save {
   template <class Model, class Optimizer>
   void save(train::trainer<Model, Optimizer>& t) {
     finish();
-    auto arrays = arrays_of(t);
+    auto arrays = all_arrays_of(t);
     check_arrays(arrays, mesh_.as_part());
     auto job = std::make_unique<state>();
     job->step = t.steps_done();
-    job->options = with_seed(options_, t);
+    job->options = with_own_metadata(options_, t);
     job->attempt = detail::agree_on_attempt(folder_, job->step, mesh_);
     job->arrays = std::move(arrays);
     // If this rank fails here, for example for lack of memory, all ranks learn of it in finish().

@@ -16,9 +16,11 @@
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. The errors of wires with feedback
-// (sync/encoded.hpp) are not saved: they begin with zeros, so there the bits differ.
+// be placed with the same seed, on which dropout depends. If gradients have wires with feedback
+// (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh cannot use them, so
+// there the errors begin with zeros.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,27 @@ std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   t.for_each_array([&](std::string const& name, element_type type, auto const& like, void* shard) {
     arrays.push_back(array_like(name, like, type, shard));
   });
+  return arrays;
+}
+
+/// The names of arrays with the errors of wires begin with this text.
+inline constexpr char const* wire_prefix = "wire_errors.";
+
+/// Returns the arrays with the errors of wires. They fit only the same plan on the same mesh.
+template <class Model, class Optimizer>
+std::vector<stored_array> wire_arrays_of(train::trainer<Model, Optimizer>& t) {
+  std::vector<stored_array> arrays;
+  t.for_each_wire_array([&](std::string const& name, auto const& rows, void* shard) {
+    arrays.push_back(array_like(name, rows, element_type::f32, shard));
+  });
+  return arrays;
+}
+
+/// Returns all arrays of a checkpoint.
+template <class Model, class Optimizer>
+std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
+  auto arrays = arrays_of(t);
+  for (auto& a : wire_arrays_of(t)) arrays.push_back(std::move(a));
   return arrays;
 }
 
@@ -64,10 +87,22 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
 /// The key of the model's seed in the metadata of a checkpoint.
 inline constexpr char const* seed_key = "ashlar seed";
 
-/// Returns the options with the seed of the model in the metadata.
+/// The key of the plan and the mesh of which the errors of wires are, in the metadata.
+inline constexpr char const* wire_key = "ashlar wires";
+
+/// Returns a text that is the same for equal plans on equal meshes.
+template <class Model>
+std::string plan_text(Model const& model) {
+  return std::to_string(search::fingerprint(model.plan())) + " on " +
+         to_string(model.mesh().topology());
+}
+
+/// Returns the options with the seed of the model in the metadata, and with its plan if it has
+/// wires.
 template <class Model, class Optimizer>
-save_options with_seed(save_options options, train::trainer<Model, Optimizer> const& t) {
+save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   options.metadata[seed_key] = std::to_string(t.model().seed());
+  if (search::has_wires(t.model().plan())) options.metadata[wire_key] = plan_text(t.model());
   return options;
 }
 
@@ -77,7 +112,7 @@ save_options with_seed(save_options options, train::trainer<Model, Optimizer> co
 template <class Model, class Optimizer>
 void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>& t,
           save_options const& options = {}) {
-  save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), with_seed(options, t));
+  save(folder, t.model().mesh(), all_arrays_of(t), t.steps_done(), with_own_metadata(options, t));
 }
 
 /// Continues from the newest complete checkpoint in a folder, and returns the index of this
@@ -93,11 +128,14 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   if (!step) return std::nullopt;
   auto const arrays = arrays_of(t);
   auto const refuse_others = [&](io::checkpoint_index const& index) {
-    if (index.tensors.size() != arrays.size())
-      throw error("checkpoint::resume",
-                  folder.string() + " has " + std::to_string(index.tensors.size()) +
-                      " arrays, but this training has " + std::to_string(arrays.size()) +
-                      ". It is of another net or another optimizer.");
+    auto const stored = static_cast<std::size_t>(
+        std::count_if(index.tensors.begin(), index.tensors.end(),
+                      [](auto const& it) { return !it.first.starts_with(wire_prefix); }));
+    if (stored != arrays.size())
+      throw error("checkpoint::resume", folder.string() + " has " + std::to_string(stored) +
+                                            " arrays, but this training has " +
+                                            std::to_string(arrays.size()) +
+                                            ". It is of another net or another optimizer.");
     if (auto const seed = index.metadata.find(seed_key);
         seed != index.metadata.end() && seed->second != std::to_string(t.model().seed()))
       throw error("checkpoint::resume", folder.string() + " has a training with seed " +
@@ -107,6 +145,13 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   };
   auto index = load(folder, t.model().mesh(), arrays, *step, options, refuse_others);
   t.continue_after(index.step);
+  auto const errors = wire_arrays_of(t);
+  auto const plan = index.metadata.find(wire_key);
+  if (!errors.empty() && plan != index.metadata.end() && plan->second == plan_text(t.model())) {
+    auto verified = options;
+    verified.verifies = false;
+    load(folder, t.model().mesh(), errors, *step, verified);
+  }
   return index;
 }
 

@@ -35,7 +35,6 @@ struct encoded_transfer {
     strided_block elements;  ///< from the shard to a packed array, or back
   };
   transfer what;
-  wire_format wire;
   bool sums = false;  ///< whether decoded blocks are added up
   std::vector<block> encoded, decoded;
   std::int64_t largest_block = 0;  ///< elements
@@ -50,7 +49,7 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
                                               topology const& t, coordinates const& here) {
   auto const& first = *steps.front().step;
   encoded_transfer made;
-  made.wire = first.wire;
+  auto const& wire = first.wire;
   made.sums = first.kind == collective::reduce_scatter;
   // The box of tensor s of which `member` owns the sum, or which it contributes.
   auto const own_box = [&](tensor_step const& s, coordinates const& member) {
@@ -59,7 +58,7 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
   // The bytes of the section that `member` receives, or that it sends to all.
   auto const section = [&](coordinates const& member) {
     std::int64_t bytes = 0;
-    for (auto const& s : steps) bytes += made.wire.bytes(own_box(s, member).elements());
+    for (auto const& s : steps) bytes += wire.bytes(own_box(s, member).elements());
     return bytes;
   };
   std::vector<std::int64_t> sections;
@@ -88,18 +87,16 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
       if (made.sums || j == 0) {
         box const& given = made.sums ? theirs : mine;
         made.encoded.push_back({i, sent, {given, before, given}});
-        sent += made.wire.bytes(given.elements());
+        sent += wire.bytes(given.elements());
       }
       box const& got = made.sums ? mine : theirs;
       made.decoded.push_back({i, taken, {got, got, after}});
-      taken += made.wire.bytes(got.elements());
+      taken += wire.bytes(got.elements());
     }
   }
+  x.wire = wire;
+  x.encoded_bytes = total;  // the same on all members
   x.set_fingerprint();
-  // All members have the same wire and the same total of bytes.
-  x.fingerprint ^= 0x9e3779b9u * static_cast<std::uint32_t>(made.wire.kind) +
-                   static_cast<std::uint32_t>(made.wire.one_of) +
-                   0x85ebca6bu * static_cast<std::uint32_t>(total);
   return made;
 }
 

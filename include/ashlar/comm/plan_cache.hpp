@@ -30,7 +30,8 @@ namespace ashlar {
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
-  /// One per step if the plan has a wire, else empty. Only those of steps with a wire are set.
+  /// One per step if the plan has steps that encode blocks, else empty. Only those of these steps
+  /// are set.
   std::vector<encoded_transfer> encoded{};
 };
 
@@ -60,7 +61,9 @@ ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology co
                                     coordinates const& here, sum_order sums) {
   prepared_plan p{plan, {}};
   for (auto const& s : plan.steps) {
-    if (s.wire.is_exact()) {
+    if (s.wire.is_factored()) {
+      p.transfers.push_back(make_factor_transfer(s, plan.extents, t, here, sums));
+    } else if (s.wire.is_exact()) {
       p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
     } else {
       p.encoded.resize(static_cast<std::size_t>(plan.steps.size()));
@@ -173,7 +176,7 @@ plan_cache::redistribution(shape const& extents, int element_size, placement con
                            coordinates const& here, wire_format const& wire) {
   key k;
   k.add(element_size).add(extents).add(from).add(to);
-  k.add(static_cast<int>(wire.kind)).add(wire.feedback).add(wire.one_of);
+  for (int const part : wire.parts()) k.add(part);
   return found_or_made(redistributions_, k, [&] {
     return prepare(plan_encoded(extents, element_size, from, to, wire, t, m), t, here, sums_);
   });

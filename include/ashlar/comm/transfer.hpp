@@ -53,6 +53,10 @@ struct transfer {
   /// `extents` has no dims. Only for error messages and the checked mode (comm/checked_mode.hpp).
   shape extents;
   placement before, after;
+  /// The wire of that step, and the bytes that the members of the group send in all if it encodes
+  /// blocks (encoded_transfer.hpp).
+  wire_format wire{};
+  std::int64_t encoded_bytes = 0;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
   /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
   /// a block of `receives` describes the addends of all members, since their shards have the same
@@ -81,6 +85,10 @@ struct transfer {
     for (auto const n : extents.extent) add(n);
     add(code_of(before));
     add(code_of(after));
+    if (!wire.is_exact()) {
+      for (int const part : wire.parts()) add(part);
+      add(encoded_bytes);
+    }
     fingerprint = static_cast<std::uint32_t>(hash);
   }
 
@@ -164,6 +172,19 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
     x.sends.push_back(gives ? whole : strided_block());
     x.receives.push_back(takes ? whole : strided_block());
   }
+  x.set_fingerprint();
+  return x;
+}
+
+/// Returns the transfer that sums one factor of a matrix on the wire power_sgd (plan/wire.hpp).
+inline transfer make_factor_transfer(redistribution_step const& s, shape const& extents,
+                                     topology const& t, coordinates const& here, sum_order sums) {
+  auto const n = factor_extents(local_box(extents, t, s.from, here), s.wire).summed_by(s);
+  auto x = flat_all_reduce(n, s.axes, t, here, reduction::sum, sums);
+  x.extents = extents;
+  x.before = s.from;
+  x.after = s.to;
+  x.wire = s.wire;
   x.set_fingerprint();
   return x;
 }

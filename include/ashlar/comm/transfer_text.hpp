@@ -8,6 +8,10 @@
 //   all-gather along gpu of 512x1024 float [S(0)] -> [B]     a step of a redistribution
 //   all-reduce along node+gpu of 64 double sum               values in host memory
 //
+// The text of a step with a wire (plan/wire.hpp) has the wire and the bytes of all members, such as
+//
+//   all-to-all along gpu of 40x3 bytes [P] -> [S(0)] as int8 in 264 bytes
+//
 // If sums are by rank (sum_order.hpp), the text of a reduction ends with "by rank".
 
 #include <string>
@@ -31,11 +35,13 @@ struct transfer_title {
   shape extents;
   placement before, after;
   sum_order sums = sum_order::around_ring;
+  wire_format wire{};
+  std::int64_t encoded_bytes = 0;
 };
 
 inline transfer_title title_of(transfer const& x, element_type type) {
-  return {x.kind,    x.axes,   x.op,    type,  x.partner, x.flat_elements(),
-          x.extents, x.before, x.after, x.sums};
+  return {x.kind,    x.axes,   x.op,    type,   x.partner, x.flat_elements(),
+          x.extents, x.before, x.after, x.sums, x.wire,    x.encoded_bytes};
 }
 
 ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t);
@@ -49,6 +55,8 @@ ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t) 
   text += std::string(" ") + types[static_cast<int>(x.type)];
   if (is_step) text += " " + to_string(x.before) + " -> " + to_string(x.after);
   else if (reduces(x.kind)) text += std::string(" ") + to_string(x.op);
+  if (!x.wire.is_exact()) text += " as " + to_string(x.wire);
+  if (x.encoded_bytes > 0) text += " in " + std::to_string(x.encoded_bytes) + " bytes";
   if (is_rooted(x.kind)) text += " of member " + std::to_string(x.partner);
   if (reduces(x.kind) && x.sums == sum_order::by_rank) text += " by rank";
   return text;

@@ -75,6 +75,16 @@ inline std::string exact_text(char const* what, double value) {
   return {text, end.ptr};
 }
 
+/// Returns a wire as a C++ expression.
+inline std::string expression_of(wire_format const& wire) {
+  constexpr char const* names[] = {"exact",   "bf16",  "half",     "int8",
+                                   "one_bit", "top_k", "power_sgd"};
+  std::string text = std::string("wires::") + names[static_cast<int>(wire.kind)];
+  if (wire.kind == wire_kind::top_k) text += "(" + std::to_string(wire.one_of) + ")";
+  if (wire.is_factored()) text += "(" + std::to_string(wire.rank) + ")";
+  return wire.feedback ? "wires::with_feedback(" + text + ")" : text;
+}
+
 inline bool is_identifier(std::string const& name) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     char const c = name[i];
@@ -135,9 +145,6 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     throw error("plan_header", "the plan has " + std::to_string(plan.size()) +
                                    " elements, but the net has " + std::to_string(net.size()) +
                                    ".");
-  if (has_wires(plan))
-    throw error("plan_header", "headers have no entries for the wires of gradients. Save the plan "
-                               "without wires, and apply sync::encoded to it.");
   detail::placement_names lies;
   std::string body;
   for (int i = 0; i < plan.size(); ++i) {
@@ -146,9 +153,13 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
             ", {";
     for (int k = 0; k < c.parameters.size(); ++k) {
       auto const& p = c.parameters[k];
-      body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store) +
-              (p.is_updated_apart() ? ", " + lies(p.update) : "") +
-              (p.in_rows ? ", {}, true" : "") + "}";
+      body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store);
+      bool const more = p.in_rows || !p.wire.is_exact();
+      if (p.is_updated_apart() || more)
+        body += ", " + (p.is_updated_apart() ? lies(p.update) : std::string("{}"));
+      if (more) body += p.in_rows ? ", true" : ", false";
+      if (!p.wire.is_exact()) body += ", " + detail::expression_of(p.wire);
+      body += "}";
     }
     body += "}, {";
     for (int k = 0; k < c.statistics.size(); ++k)
@@ -183,8 +194,9 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
          "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
          "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store" +
-         (search::updates_apart(plan) ? "[, update]" : "") + "}, statistics {from, to}\n" + body +
-         "  return plan;\n}();\n";
+         (search::updates_apart(plan) ? "[, update]" : "") +
+         (search::has_wires(plan) ? "[, update, in rows, wire]" : "") +
+         "}, statistics {from, to}\n" + body + "  return plan;\n}();\n";
 }
 
 /// Writes the header to a file. Throws ashlar::error if plan_header_text does or if the file cannot

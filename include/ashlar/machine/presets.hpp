@@ -32,6 +32,11 @@ namespace machines {
 inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
                                    7.32e11,           16'000'000'000,    32};
 
+/// Workstations of one rank each on 1 Gb/s Ethernet. A rank is as fast as on machines::workstation.
+///   inter      1 Gb/s per node [sheet of the network]; α 50 µs [guess]: TCP through one switch
+///   intra      as on machines::workstation
+inline constexpr machine gigabit_cluster{{2e-6, 2e-10}, {5e-5, 8e-9}, 1e11, 1e10, 0};
+
 /// Servers of 16 A100 (40 GB) on Google Cloud; AutoDDL section 5.3 uses two of them, with mixed
 /// precision. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      2.5e14 [guess]: 80 % of 312 TF/s [sheet]; gemm_half 128 [guess]
@@ -131,7 +136,7 @@ inline constexpr named_machine named_machines[] = {
     {"p3_8xlarge", &machines::p3_8xlarge},       {"h200_server", &machines::h200_server},
     {"titan_x_40gbe", &machines::titan_x_40gbe}, {"g3_4xlarge", &machines::g3_4xlarge},
     {"g3_16xlarge", &machines::g3_16xlarge},     {"g4dn_2xlarge", &machines::g4dn_2xlarge},
-    {"g4dn_12xlarge", &machines::g4dn_12xlarge}};
+    {"g4dn_12xlarge", &machines::g4dn_12xlarge}, {"gigabit_cluster", &machines::gigabit_cluster}};
 
 /// Returns the machine with that name, or null if there is none.
 constexpr machine const* find_machine(std::string_view name) {

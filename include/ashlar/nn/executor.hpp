@@ -75,8 +75,8 @@ class executor {
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
-  /// Sets the errors of wires with feedback to zero.
-  void forget_errors() { errors_.clear(); }
+  /// Returns the errors of wires with feedback, which runs read and write.
+  errors_of_moves& wire_errors() { return errors_; }
   /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });

@@ -82,20 +82,31 @@ class ids_of_ranks {
 namespace detail {
 
 /// Runs a transfer of which every member knows the sizes: size(i, j) elements go from member i to
-/// member j. Returns what this rank received. Does nothing if no rank has elements.
-template <class T, class Mesh, class Size>
-std::vector<T> transferred(Mesh const& m, collective kind, axis_list const& axes,
-                           std::vector<T> const& from, Size const& size) {
+/// member j. Calls take(data, count) with what this rank received. Transfers nothing if no rank has
+/// elements.
+template <class T, class Mesh, class Size, class Take>
+void transfer_counted(Mesh const& m, collective kind, axis_list const& axes,
+                      std::vector<T> const& from, Size const& size, Take const& take) {
   auto const what = counted_transfer(kind, axes, m.topology(), m.coordinate(), size);
-  std::vector<T> to(static_cast<std::size_t>(what.to.elements()));
-  if (what.largest_source == 0) return to;
   // Other ranks may read these arrays directly, so they are in the memory of the mesh.
-  buffer<T> const source(m.memory(), static_cast<std::int64_t>(from.size()));
   buffer<T> const target(m.memory(), what.to.elements());
-  std::copy(from.begin(), from.end(), source.data());
-  m.run(what, element_type_of<T>, source.data(), target.data());
-  std::copy_n(target.data(), to.size(), to.begin());
-  return to;
+  if (what.largest_source > 0) {
+    buffer<T> const source(m.memory(), static_cast<std::int64_t>(from.size()));
+    std::copy(from.begin(), from.end(), source.data());
+    m.run(what, element_type_of<T>, source.data(), target.data());
+  }
+  take(static_cast<T const*>(target.data()), what.to.elements());
+}
+
+/// Returns what member i of a group gives to all others, for every i: size(i) elements.
+template <class T, class Mesh, class Size>
+std::vector<T> gathered(Mesh const& m, axis_list const& axes, std::vector<T> const& from,
+                        Size const& size) {
+  std::vector<T> all;
+  transfer_counted(
+      m, collective::all_gather, axes, from, [&](int i, int) { return size(i); },
+      [&](T const* data, std::int64_t count) { all.assign(data, data + count); });
+  return all;
 }
 
 /// Adds a row to a sum, which is zero at first.
@@ -104,13 +115,12 @@ void add_row(T const* row, std::int64_t columns, T* sum) {
   for (std::int64_t k = 0; k < columns; ++k) sum[k] += row[k];
 }
 
-/// Returns the sums of the rows of `ids.all()` that `part` names. `rows` has, for each rank, its
-/// rows of this part, in the order of their ids.
+/// Returns the sums of the rows of `ids.all()` that `part` names. At `row` begin the rows of this
+/// part: first those of the first rank, in the order of their ids, then those of the next rank.
 template <class T>
 std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::int64_t columns,
-                           std::vector<T> const& rows, std::vector<interval> const& of_rank) {
+                           T const* row, std::vector<interval> const& of_rank) {
   std::vector<T> sums(static_cast<std::size_t>(part.size * columns), T(0));
-  T const* row = rows.data();
   for (int r = 0; r < ids.ranks(); ++r) {
     auto const& own = of_rank[static_cast<std::size_t>(r)];
     std::int64_t at = part.begin;
@@ -137,13 +147,10 @@ sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<
   // other ranks must then not wait for it, so an exception abandons the mesh.
   abandon_on_exception const guard(m.operations());
   std::int64_t const d = own.columns;
-  auto const counts = detail::transferred<std::int64_t>(
-      m, collective::all_gather, axes, {own.size()}, [](int, int) { return std::int64_t(1); });
+  auto const counts = detail::gathered<std::int64_t>(m, axes, {own.size()},
+                                                     [](int) { return std::int64_t(1); });
   auto const count = [&](int r) { return counts[static_cast<std::size_t>(r)]; };
-  ids_of_ranks const ids(
-      detail::transferred<std::int32_t>(m, collective::all_gather, axes, own.ids,
-                                        [&](int from, int) { return count(from); }),
-      counts);
+  ids_of_ranks const ids(detail::gathered(m, axes, own.ids, count), counts);
 
   search::row_exchange rows;
   rows.axes = axes;
@@ -160,20 +167,25 @@ sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<
   made.columns = d;
   std::vector<interval> of_rank;
   if ((way == nullptr ? busiest.cheaper() : *way) == search::rows_way::gathered) {
-    auto const gathered = detail::transferred<T>(m, collective::all_gather, axes, own.values,
-                                                 [&](int from, int) { return count(from) * d; });
     for (int r = 0; r < members; ++r) of_rank.push_back({0, count(r)});
-    made.values = detail::summed_rows(ids, {0, static_cast<std::int64_t>(made.ids.size())}, d,
-                                      gathered, of_rank);
+    detail::transfer_counted(
+        m, collective::all_gather, axes, own.values, [&](int from, int) { return count(from) * d; },
+        [&](T const* rows_of_all, std::int64_t) {
+          made.values = detail::summed_rows(ids, {0, static_cast<std::int64_t>(made.ids.size())}, d,
+                                            rows_of_all, of_rank);
+        });
     return made;
   }
-  auto const mine = detail::transferred<T>(
-      m, collective::all_to_all, axes, own.values,
-      [&](int from, int to) { return ids.owned(from, to).size * d; });
   for (int r = 0; r < members; ++r) of_rank.push_back(ids.owned(r, me));
-  auto const sums = detail::summed_rows(ids, ids.part(me), d, mine, of_rank);
-  made.values = detail::transferred<T>(m, collective::all_gather, axes, sums,
-                                       [&](int from, int) { return ids.part(from).size * d; });
+  std::vector<T> sums;
+  detail::transfer_counted(
+      m, collective::all_to_all, axes, own.values,
+      [&](int from, int to) { return ids.owned(from, to).size * d; },
+      [&](T const* mine, std::int64_t) {
+        sums = detail::summed_rows(ids, ids.part(me), d, mine, of_rank);
+      });
+  own.values = {};  // frees their memory
+  made.values = detail::gathered(m, axes, sums, [&](int r) { return ids.part(r).size * d; });
   return made;
 }
 

@@ -10,6 +10,9 @@
 //   all_reduce of sums                       reduce_scatter and all_gather, both with the wire
 //   any other                                the same, exact
 //
+// The wire power_sgd sums two factors along all axes of the sum at once, with an all_reduce of
+// each. Exact steps from the sum to the target follow, which are slices if the target is split.
+//
 // The reduce_scatter that replaces an all_reduce splits the dim by which the largest shard becomes
 // smallest. A tensor without dims cannot be split, so its all_reduce stays exact. The steps do not
 // depend on the machine, so that the memory of errors does not, either. Only the seconds do.
@@ -42,6 +45,39 @@ constexpr placement scattered(placement const& p, axis_list const& axes, shape c
 
 }  // namespace detail
 
+namespace detail {
+
+/// Returns the placement in which the sums of `p` are whole, along those axes of several ranks that
+/// `to` does not leave partial. `axes` gets these axes.
+constexpr placement summed(placement const& p, placement const& to, topology const& t,
+                           axis_list& axes) {
+  placement whole = p;
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_partial() && p[a].op == reduction::sum && !to[a].is_partial() && t.extent(a) > 1) {
+      whole.axis[a] = broadcast();
+      axes.push_back(static_cast<signed char>(a));
+    }
+  return whole;
+}
+
+/// Returns whether a matrix travels as factors: if they have less than half of its elements.
+constexpr bool saves_half(factor_extents const& f) {
+  return f.rank > 0 && 2 * f.rank * (f.rows + f.columns) < f.elements();
+}
+
+}  // namespace detail
+
+/// Returns why the gradient or tensor at placement `from` cannot have a wire, or null if it can.
+constexpr char const* wire_fault(wire_format const& wire, shape const& extents,
+                                 placement const& from, topology const& t) {
+  if (!wire.is_factored() || extents.rank() < 2) return nullptr;
+  factor_extents const f(local_box(extents, t, from, fullest_rank(from)), wire);
+  return f.rank < wire.rank && f.elements() > 0
+             ? "the rank of power-sgd is above the number of rows or columns of the matrix that a "
+               "rank has. Give a lower rank."
+             : nullptr;
+}
+
 /// Returns the plan from `from` to `to` whose steps have the wire `wire`. If the wire is exact,
 /// this is plan_redistribution. Expects placements that `check` accepts, and elements of type
 /// float.
@@ -55,6 +91,21 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
   auto const fewest = plan_redistribution(extents, element_size, from, to, t, without_latency);
   redistribution_plan plan = fewest;
   plan.wire = wire;
+  if (wire.is_factored()) {
+    axis_list axes;
+    placement const whole = detail::summed(from, to, t, axes);
+    if (!axes.empty() && extents.rank() > 1 &&
+        detail::saves_half({local_box(extents, t, from, fullest_rank(from)), wire})) {
+      plan.steps = {};
+      plan.steps.push_back({collective::all_reduce, axes, from, from, wire});
+      plan.steps.push_back({collective::all_reduce, axes, from, whole, wire});
+      for (auto const& s :
+           plan_redistribution(extents, element_size, whole, to, t, without_latency).steps)
+        plan.steps.push_back(s);
+    }
+    detail::finish(plan, t, m);
+    return plan;
+  }
   plan.steps = {};
   for (auto s : fewest.steps) {
     bool const is_sum = s.from.has_partial() && s.from.op() == reduction::sum;
@@ -73,20 +124,35 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
   return plan;
 }
 
-/// Returns the bytes of the errors that a rank keeps between two runs of a plan with error
-/// feedback: those of all that it encodes.
+/// Returns how many numbers the busiest rank keeps for a step between two runs, if the wire has
+/// error feedback: the errors of all that it encodes. On the wire power_sgd, it keeps the second
+/// factor for the first step, and the errors for the second one.
+constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& extents,
+                                     topology const& t) {
+  if (!s.wire.feedback) return 0;
+  return s.sums_first_factor()
+             ? factor_extents(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire).second()
+             : max_local_elements(extents, t, s.from);
+}
+
+/// Returns the bytes that a rank keeps between two runs of a plan with error feedback.
 constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology const& t) {
   std::int64_t elements = 0;
-  for (auto const& s : plan.steps)
-    if (s.wire.feedback) elements += max_local_elements(plan.extents, t, s.from);
+  for (auto const& s : plan.steps) elements += kept_elements(s, plan.extents, t);
   return elements * plan.element_size;
 }
 
 /// Returns the bytes of a rank's buffers in an encoded step: an array of elements, in which a block
 /// is put together before it is encoded or after it is decoded, one more in which top-k selects,
-/// and the blocks that the rank sends and receives.
+/// and the blocks that the rank sends and receives. On the wire power_sgd, these are the factors
+/// before and after a sum, once more in a bucket, and with error feedback the matrix with its
+/// errors.
 constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
                                     int element_size, topology const& t) {
+  if (s.wire.is_factored()) {
+    factor_extents const f(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire);
+    return (4 * f.first() + 5 * f.second() + (s.wire.feedback ? f.elements() : 0)) * element_size;
+  }
   int const p = t.group_size(s.axes);
   std::int64_t const from = max_local_elements(extents, t, s.from);
   std::int64_t const to = max_local_elements(extents, t, s.to);
@@ -104,7 +170,9 @@ constexpr std::int64_t encoded_moving_bytes(redistribution_plan const& plan, top
     std::int64_t const to = max_local_elements(plan.extents, t, s.to) * plan.element_size;
     std::int64_t bytes = s.wire.is_exact() ? packing_bound(from > to ? from : to, t.ranks())
                                            : coding_bytes(s, plan.extents, plan.element_size, t);
-    bytes += to + (&s == &plan.steps[0] ? 0 : from);
+    // A factored step reads the source. Only the second one makes a tensor.
+    if (s.wire.is_factored()) bytes += s.sums_first_factor() ? 0 : to;
+    else bytes += to + (&s == &plan.steps[0] ? 0 : from);
     if (bytes > most) most = bytes;
   }
   return most;

@@ -30,11 +30,15 @@
 //   O(k)  O(j)    all_to_all       sends its shard to rank j, the next owner
 //   B     O(k)    slice            keeps its shard; the others drop theirs
 //   O(k)  P       zero_pad         keeps its shard as its addend; the others add the identity
-
 //
 // A reduce_scatter of sums and an all_gather may have a wire (wire.hpp), so that encoded blocks
 // travel. The ranks then exchange the encoded addends all to all, and the owner decodes and sums
 // them in the order of the ranks. The traffic of such a step counts bytes instead of elements.
+//
+// An all_reduce of sums with the wire power_sgd is two steps, each of which sums one factor of the
+// matrix over the ranks. The first leaves the tensor partial; after the second it is B.
+
+#include <algorithm>
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
@@ -49,12 +53,14 @@ struct redistribution_step {
   placement to;
   wire_format wire{};
 
-  /// Returns the collective that the transport carries out. It does not sum encoded addends.
+  /// Returns whether the step sums the first factor of a matrix on the wire power_sgd.
+  constexpr bool sums_first_factor() const { return wire.is_factored() && from == to; }
+  /// Returns the collective that the transport carries out. It does not sum encoded blocks.
   constexpr collective carried_by() const {
-    return !wire.is_exact() && kind == collective::reduce_scatter ? collective::all_to_all : kind;
+    return wire.in_blocks() && kind == collective::reduce_scatter ? collective::all_to_all : kind;
   }
   /// Returns the bytes of one unit of the step's traffic: an element, or a byte if it is encoded.
-  constexpr int unit_bytes(int element_size) const { return wire.is_exact() ? element_size : 1; }
+  constexpr int unit_bytes(int element_size) const { return wire.in_blocks() ? 1 : element_size; }
 
   friend constexpr bool operator==(redistribution_step const&,
                                    redistribution_step const&) = default;
@@ -90,12 +96,34 @@ constexpr bool changes_owner(redistribution_step const& s) {
   return s.from[s.axes[0]].is_owned() || s.to[s.axes[0]].is_owned();
 }
 
+/// The factors of the matrix in a rank's box on the wire power_sgd: rows × rank and columns × rank.
+struct factor_extents {
+  std::int64_t rows = 0, columns = 0, rank = 0;
+
+  constexpr factor_extents() = default;
+  constexpr factor_extents(box const& matrix, wire_format const& wire)
+      : rows(matrix[0].size), columns(rows == 0 ? 0 : matrix.elements() / rows),
+        rank(std::min({std::int64_t(wire.rank), rows, columns})) {}
+
+  constexpr std::int64_t elements() const { return rows * columns; }
+  constexpr std::int64_t first() const { return rows * rank; }
+  constexpr std::int64_t second() const { return columns * rank; }
+  /// Returns the elements of the factor that a step sums.
+  constexpr std::int64_t summed_by(redistribution_step const& s) const {
+    return s.sums_first_factor() ? first() : second();
+  }
+};
+
 /// Returns the exact traffic that the rank at coordinates `c` receives in a step.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
   box const from = local_box(extents, t, s.from, c);
   box const to = local_box(extents, t, s.to, c);
   int const p = t.group_size(s.axes);
+  if (s.wire.is_factored()) {
+    std::int64_t const n = factor_extents(from, s.wire).summed_by(s);
+    return collective_traffic(collective::all_reduce, p, n, n, 0, t.index_in_group(c, s.axes));
+  }
   if (!s.wire.is_exact()) {
     traffic load{p - 1, 0};
     for (int j = 0; j < p; ++j) {
@@ -190,6 +218,10 @@ constexpr traffic owner_traffic(collective kind, int p, bool hands_over, shard_e
 
 constexpr traffic priced_traffic(redistribution_step const& s, topology const& t,
                                  shard_range const& from, shard_range const& to) {
+  if (s.wire.is_factored()) {
+    std::int64_t const n = factor_extents(from.largest, s.wire).summed_by(s);
+    return priced_traffic(s.kind, t.group_size(s.axes), false, {n, n}, {n, n}, 0, false);
+  }
   if (!s.wire.is_exact()) {
     std::int64_t const others = t.group_size(s.axes) - 1;
     auto const& sent = s.kind == collective::all_gather ? from : to;
@@ -207,29 +239,53 @@ constexpr traffic priced_traffic(redistribution_step const& s, topology const& t
       from.largest.fullest != evenly_full);
 }
 
+/// The seconds in which a rank encodes the blocks of a step, before the transfer, and decodes them
+/// after it.
+struct coding_time {
+  double before = 0, after = 0;
+  constexpr double sum() const { return before + after; }
+};
+
 /// Returns the seconds in which a rank encodes and decodes the blocks of a step; 0 if the step has
 /// no wire. They follow from the bytes of memory that the kernels read and write.
 ///
 ///   reduce_scatter   encodes its shard before the step, and decodes p blocks of its shard after it
 ///   all_gather       encodes its shard before the step, and decodes all of its shard after it
-constexpr double coding_seconds(redistribution_step const& s, shape const& extents,
-                                topology const& t, machine const& m) {
-  if (s.wire.is_exact()) return 0;
+///   power_sgd        multiplies its matrix by a factor before each step. After the first step, it
+///                    makes the columns of the factor orthonormal. After the second, it multiplies
+///                    the factors; with error feedback twice.
+constexpr coding_time coding_seconds(redistribution_step const& s, shape const& extents,
+                                     topology const& t, machine const& m) {
+  if (s.wire.is_exact()) return {};
+  if (s.wire.is_factored()) {
+    factor_extents const f(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire);
+    double const product = 2 * double(f.elements()) * double(f.rank) / m.flops;
+    double const pass = 4 * double(f.elements()) / m.memory_bandwidth;
+    double const turns = 4 * double(f.first()) * double(f.rank) / m.flops;
+    bool const first = s.sums_first_factor(), keeps = s.wire.feedback;
+    if (first) return {product + (keeps ? 4 : 1) * pass, turns};
+    return {product + pass, (keeps ? 2 : 1) * (product + 2 * pass) + (keeps ? 2 * pass : 0)};
+  }
   std::int64_t const encoded = max_local_elements(extents, t, s.from);
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
                                (s.kind == collective::all_gather ? 1 : t.group_size(s.axes));
-  return (s.wire.encoding_cost() * double(encoded) + s.wire.decoding_cost() * double(decoded)) /
-         m.memory_bandwidth;
+  return {s.wire.encoding_cost() * double(encoded) / m.memory_bandwidth,
+          s.wire.decoding_cost() * double(decoded) / m.memory_bandwidth};
 }
 
-/// Returns the seconds of a step on a tensor with these extents.
+/// Returns the seconds in which the links carry a step of a tensor with these extents.
+constexpr double link_seconds(redistribution_step const& s, shape const& extents, int element_size,
+                              topology const& t, machine const& m) {
+  return seconds(m, t, s.axes, s.carried_by(),
+                 priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
+                 s.unit_bytes(element_size));
+}
+
+/// Returns the seconds of a step on a tensor with these extents: of the links, and of coding.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  double const moving = seconds(
-      m, t, s.axes, s.carried_by(),
-      priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
-      s.unit_bytes(element_size));
-  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m);
+  double const moving = link_seconds(s, extents, element_size, t, m);
+  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m).sum();
 }
 
 }  // namespace ashlar

@@ -13,14 +13,22 @@
 //   int8      n + 4 ⌈n/256⌉             1 - min(n, 256) / 254²
 //   one-bit   ⌈n/8⌉ + 4                 1 / n; exactly |x|₁² / (n |x|²)
 //   top-k/m   8 ⌈n/m⌉                   ⌈n/m⌉ / n
+//   power-sgd   4 r (rows + columns)    0; exactly |p'x|² / |x|², p the orthonormal first factor
 //
 // C(x) are the elements that the receiver decodes. int8 has one float scale for each 256 elements.
 // one-bit sends the signs and the mean magnitude. top-k/m sends the largest one of m elements, with
 // their positions. A wire that is not exact carries only tensors of float.
 //
-// Only the exact wire is linear: the sum of two encoded blocks is not the encoded sum. So addends
-// of any other wire are never summed on the way. Each is encoded once, and its owner decodes and
-// sums all of them (encoded_redistribution.hpp).
+// Only the wires exact and power-sgd are linear: the sum of encoded addends is the encoded sum.
+// Addends of any other wire are never summed on the way. Each is encoded once, and its owner
+// decodes and sums all of them (encoded_redistribution.hpp).
+//
+// power-sgd/r sends the sum x of the addends x_i as two factors of rank r: p = Σ x_i q, whose
+// columns are then made orthonormal, and q = Σ x_i' p, both summed over the ranks. The sum is then
+// p q'. The next step begins with this q. Rows are the indices of the first dim, and columns those
+// of all others. Tensors with fewer than two dims, and matrices whose factors would not be less
+// than half as large as they, are sent exactly. Source: Vogels et al., "PowerSGD: Practical
+// Low-Rank Gradient Compression for Distributed Optimization", 2019.
 //
 // With error feedback, a rank adds the error of its last block, x - C(x), to the next block of the
 // same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
@@ -28,26 +36,33 @@
 //
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
 
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace ashlar {
 
-enum class wire_kind : signed char { exact, bf16, half, int8, one_bit, top_k };
+enum class wire_kind : signed char { exact, bf16, half, int8, one_bit, top_k, power_sgd };
 
 struct wire_format {
   wire_kind kind = wire_kind::exact;
   bool feedback = false;  ///< whether the errors of a step are added to its next block
   int one_of = 0;         ///< top_k only: m, of which one element is sent
+  int rank = 0;           ///< power_sgd only: the rank of the factors
 
   constexpr bool is_exact() const { return kind == wire_kind::exact; }
+  /// Returns whether the sum of a matrix travels as two factors.
+  constexpr bool is_factored() const { return kind == wire_kind::power_sgd; }
+  /// Returns whether the elements that one rank sends to another are one encoded block of bytes.
+  constexpr bool in_blocks() const { return !is_exact() && !is_factored(); }
   /// Returns whether encoded addends may be summed on the way.
-  constexpr bool is_linear() const { return is_exact(); }
+  constexpr bool is_linear() const { return !in_blocks(); }
   /// Returns the number of elements that top_k sends of n elements.
   constexpr std::int64_t kept(std::int64_t n) const { return (n + one_of - 1) / one_of; }
-  /// Returns the bytes of n encoded elements. Expects a wire that is not exact.
+  /// Returns the bytes of n encoded elements. Expects a wire that encodes blocks.
   constexpr std::int64_t bytes(std::int64_t n) const {
     if (n == 0) return 0;
     switch (kind) {
@@ -66,12 +81,13 @@ struct wire_format {
       case wire_kind::int8: return 1 - double(n < block ? n : block) / (254.0 * 254.0);
       case wire_kind::one_bit: return 1 / double(n);
       case wire_kind::top_k: return double(kept(n)) / double(n);
+      case wire_kind::power_sgd: return 0;
       default: return 1;
     }
   }
-  /// Returns the cost of encoding, per element, in bytes of memory traffic that take as long. The
-  /// figures were measured with the kernels of device/host/encode.hpp. Errors cost three passes
-  /// more.
+  /// Returns the cost of encoding a block, per element, in bytes of memory traffic that take as
+  /// long. The figures were measured with the kernels of device/host/encode.hpp. Errors cost three
+  /// passes more.
   constexpr double encoding_cost() const {
     constexpr double costs[] = {0, 6, 20, 9, 17, 96};
     return costs[static_cast<int>(kind)] + (feedback ? 33 : 0);
@@ -81,6 +97,8 @@ struct wire_format {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];
   }
+  /// Returns all that distinguishes wires, as numbers.
+  constexpr std::array<int, 4> parts() const { return {int(kind), int(feedback), one_of, rank}; }
   friend constexpr bool operator==(wire_format const&, wire_format const&) = default;
 
   /// The number of elements that share one scale on the wire int8.
@@ -96,6 +114,8 @@ inline constexpr wire_format int8{wire_kind::int8};
 inline constexpr wire_format one_bit{wire_kind::one_bit};
 /// Sends the largest one of `m` elements.
 constexpr wire_format top_k(int m) { return {wire_kind::top_k, false, m}; }
+/// Sends the sum of matrices as two factors of rank `r`.
+constexpr wire_format power_sgd(int r) { return {wire_kind::power_sgd, false, 0, r}; }
 /// Returns the same wire with error feedback.
 constexpr wire_format with_feedback(wire_format w) {
   w.feedback = !w.is_exact();
@@ -106,9 +126,11 @@ constexpr wire_format with_feedback(wire_format w) {
 
 /// Returns a text such as "int8" or "top-k/100+feedback".
 inline std::string to_string(wire_format const& w) {
-  constexpr char const* names[] = {"exact", "bf16", "half", "int8", "one-bit", "top-k/"};
+  constexpr char const* names[] = {"exact",   "bf16",   "half",      "int8",
+                                   "one-bit", "top-k/", "power-sgd/"};
   std::string text = names[static_cast<int>(w.kind)];
   if (w.kind == wire_kind::top_k) text += std::to_string(w.one_of);
+  if (w.is_factored()) text += std::to_string(w.rank);
   return text + (w.feedback ? "+feedback" : "");
 }
 
@@ -121,18 +143,20 @@ struct parsed_wire {
 /// Returns the wire whose to_string is `text`.
 inline parsed_wire parse_wire(std::string_view text) {
   parsed_wire found;
-  constexpr std::string_view feedback = "+feedback", top_k = "top-k/";
+  constexpr std::string_view feedback = "+feedback";
   if (text.ends_with(feedback)) {
     found.wire.feedback = true;
     text.remove_suffix(feedback.size());
   }
-  if (text.starts_with(top_k)) {
-    found.wire.kind = wire_kind::top_k;
-    auto const digits = text.substr(top_k.size());
-    auto const end = std::from_chars(digits.data(), digits.data() + digits.size(),
-                                     found.wire.one_of);
+  for (auto [prefix, kind, number] :
+       {std::tuple("top-k/", wire_kind::top_k, &found.wire.one_of),
+        std::tuple("power-sgd/", wire_kind::power_sgd, &found.wire.rank)}) {
+    if (!text.starts_with(prefix)) continue;
+    found.wire.kind = kind;
+    auto const digits = text.substr(std::string_view(prefix).size());
+    auto const end = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
     found.is_valid = end.ec == std::errc{} && end.ptr == digits.data() + digits.size() &&
-                     found.wire.one_of > 0;
+                     *number > 0;
     return found;
   }
   for (auto const& w : {wires::exact, wires::bf16, wires::half, wires::int8, wires::one_bit})

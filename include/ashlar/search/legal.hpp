@@ -62,6 +62,7 @@ constexpr char const* storage_fault(parameter_choice const& p, parameter_spec co
   if (p.store.has_partial()) return "a parameter cannot be stored partial.";
   if (p.in_rows && !p.wire.is_exact())
     return "a gradient in rows is not encoded: leave out its wire, or keep it as a tensor.";
+  if (char const* const wrong = wire_fault(p.wire, extents, p.grad, t)) return wrong;
   if (p.in_rows) return rows_fault(p, spec);
   if (!p.is_updated_apart()) return nullptr;
   if (char const* const wrong = check(p.update, extents.rank(), t)) return wrong;

@@ -214,7 +214,7 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
            {&parameter.use, &parameter.grad, &parameter.updated_at(), &parameter.store})
         mix_placement(*it);
       if (auto const& w = parameter.wire; !w.is_exact())
-        for (int const part : {static_cast<int>(w.kind), int(w.feedback), w.one_of}) mix(part);
+        for (int const part : w.parts()) mix(part);
     }
     for (int k = 0; k < p[i].parameters.size(); ++k)
       if (p[i].parameters[k].in_rows) mix(k + 1);

@@ -61,9 +61,11 @@ struct row_exchange {
   constexpr std::int64_t all_bytes(int element_size) const {
     return all * (columns * element_size + 4);
   }
-  /// Returns the bytes that the exchange needs in addition.
+  /// Returns the bytes that the exchange needs in addition: the rows before the exchange in the
+  /// order of their ids, the rows of all ranks, and twice the ids of both. The second way needs no
+  /// more, however the ids are spread.
   constexpr std::int64_t exchange_bytes(int element_size) const {
-    return members > 1 ? (members + 1) * own * (columns * element_size + 4) : 0;
+    return members > 1 ? (members + 1) * own * (columns * element_size + 8) : 0;
   }
   friend constexpr bool operator==(row_exchange const&, row_exchange const&) = default;
 };

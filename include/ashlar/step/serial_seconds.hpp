@@ -36,7 +36,7 @@ constexpr serial_time serial_seconds(program const& p, machine const& m) {
     }
     auto const together = departure::at(p, i);
     for (int k = 0; k < p.path_of(p.move_of(a)).steps.size(); ++k)
-      time.communication += transfer_seconds(p, together, k, m);
+      time.communication += transfer_seconds(p, together, k, m).sum();
     i = together.end - 1;
   }
   return time;

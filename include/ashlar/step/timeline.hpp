@@ -15,12 +15,17 @@
 //   group         a group of ranks also runs its transfers in the order in which moves begin
 //                 (comm/operation_queue.hpp)
 //   end_move      waits until the last step of the move has ended
+//   coding        The processor encodes and decodes the moves that have a wire (plan/wire.hpp). It
+//                 encodes the first step in begin_move, and the link carries this step only then.
+//                 All other coding counts in the end_move, although some of it runs earlier,
+//                 between two steps of the move.
 //
 // The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,
-// where `exposed` is the idle time. During a wait at an end_move, some link is busy all the time,
-// because a transfer starts as soon as the transfers that it waits for have ended. The waiting time
-// is charged to the moves of the transfers that run during the wait. A move is never charged more
-// than the time of its own transfers. Hence
+// where `exposed` is the idle time plus the time of coding. During a wait at an end_move, some link
+// is busy all the time, because a transfer starts as soon as the transfers that it waits for have
+// ended. The waiting time is charged to the moves of the transfers that run during the wait, and
+// the time of coding to its own move. A move is never charged more than the time of its own
+// transfers and of their coding. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
@@ -37,8 +42,8 @@ inline namespace step {
 /// The times of a move (a redistribution), in seconds. `begin` and `arrival` count from the start
 /// of the step.
 ///
-///   busy      the sum of the seconds of its transfers; for a bucket, only the first move of the
-///             bucket has this time, and the others have 0
+///   busy      the sum of the seconds of its transfers and of their coding; for a bucket, only the
+///             first move of the bucket has this time, and the others have 0
 ///   exposed   the part of `busy` during which the processor waited, for this move or a later one
 struct move_time {
   double begin = 0, arrival = 0;
@@ -82,6 +87,7 @@ class timeline_fold {
     made_.moves.resize(p.moves.size());
     made_.elements.resize(static_cast<std::size_t>(p.elements));
     last_.resize(p.moves.size(), -1);
+    coding_.resize(p.moves.size());
   }
 
   constexpr timeline run() {
@@ -90,9 +96,11 @@ class timeline_fold {
       time_span& when = made_.actions[static_cast<std::size_t>(i)];
       when.start = now_;
       if (a.kind == action_kind::begin_move && i >= departed_) depart(i);
-      if (a.kind == action_kind::end_move)
+      if (a.kind == action_kind::end_move) {
         wait(last_[static_cast<std::size_t>(a.move)],
              made_.moves[static_cast<std::size_t>(a.move)].arrival);
+        end_coding(a.move);
+      }
       if (a.halo >= 0) wait_for_group(p_.halo_of(a).axes);
       if (a.rows >= 0) wait_for_group(p_.rows_of(a).axes);
       double const exchange = a.halo_seconds + a.rows_seconds;
@@ -119,24 +127,47 @@ class timeline_fold {
     auto const& path = p_.path_of(p_.moves[static_cast<std::size_t>(first)]);
     bool const alone = p_.moves[static_cast<std::size_t>(first)].bucket < 0;
     int last = -1;
-    double arrival = now_, busy = 0;
+    double begin = now_, arrival = now_, busy = 0, coding = 0;
     for (int k = 0; k < path.steps.size(); ++k) {
       auto const& s = path.steps[k];
       if (!communicates(s.kind)) continue;
-      double const takes = alone
-                               ? step_seconds(s, path.extents, path.element_size, p_.mesh, machine_)
+      auto const takes = alone ? transfer_cost{link_seconds(s, path.extents, path.element_size,
+                                                            p_.mesh, machine_),
+                                               coding_seconds(s, path.extents, p_.mesh, machine_)}
                                : transfer_seconds(p_, together, k, machine_);
-      last = carry(first, s, takes, last);
+      if (last < 0) spend_on_coding(first, takes.coding.before);
+      else coding += takes.coding.before;
+      coding += takes.coding.after;
+      last = carry(first, s, takes.link, last);
       arrival = made_.transfers[static_cast<std::size_t>(last)].end;
-      busy += takes;
+      busy += takes.sum();
     }
     together.for_each_move(p_, [&](int number) {
       last_[static_cast<std::size_t>(number)] = last;
-      made_.moves[static_cast<std::size_t>(number)] = {now_, arrival, 0, 0};
+      coding_[static_cast<std::size_t>(number)] = {first, 0};
+      auto& own = made_.moves[static_cast<std::size_t>(number)];
+      own.begin = begin;
+      own.arrival = arrival;
     });
+    coding_[static_cast<std::size_t>(first)].seconds = coding;
     made_.moves[static_cast<std::size_t>(first)].busy = busy;
     made_.elements[element_of(first)].communication += busy;
     made_.communication += busy;
+  }
+
+  /// Lets the processor encode or decode what move number `move` sends.
+  constexpr void spend_on_coding(int move, double seconds) {
+    now_ += seconds;
+    made_.moves[static_cast<std::size_t>(move)].exposed += seconds;
+    made_.elements[element_of(move)].exposed += seconds;
+    made_.exposed += seconds;
+  }
+  /// Spends what the moves that began together with `move` have left to encode and decode.
+  constexpr void end_coding(int move) {
+    int const first = coding_[static_cast<std::size_t>(move)].first;
+    auto& left = coding_[static_cast<std::size_t>(first)].seconds;
+    spend_on_coding(first, left);
+    left = 0;
   }
 
   /// Adds a transfer and returns its index. The transfer starts once three earlier transfers have
@@ -187,6 +218,13 @@ class timeline_fold {
   machine const& machine_;
   timeline made_;
   std::vector<int> last_;  // last transfer of each move
+  /// The first of the moves that began together with a move, and, for this first one, the seconds
+  /// of the coding that they have left.
+  struct coding_left {
+    int first = 0;
+    double seconds = 0;
+  };
+  std::vector<coding_left> coding_;  // one per move
   int on_link_[2]{-1, -1};
   std::vector<int> in_group_ = std::vector<int>(std::size_t{1} << max_axes, -1);
   int departed_ = 0;

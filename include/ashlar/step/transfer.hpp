@@ -90,23 +90,33 @@ struct departure {
   }
 };
 
+/// The seconds of one step of the moves that begin together: those of the link that carries it, and
+/// those of the processor that encodes and decodes what travels.
+struct transfer_cost {
+  double link = 0;
+  coding_time coding;
+  constexpr double sum() const { return link + coding.sum(); }
+};
+
 /// Returns the seconds of step number `k` of the moves that begin together in a departure. The
 /// moves also run this step together.
-constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
+constexpr transfer_cost transfer_seconds(program const& p, departure const& d, int k,
+                                         machine const& m) {
   traffic load;
-  double coding = 0;
+  transfer_cost cost;
   redistribution_plan const* path = nullptr;
   d.for_each_move(p, [&](int number) {
     path = &p.path_of(p.moves[static_cast<std::size_t>(number)]);
     traffic const own = transfer_traffic(*path, path->steps[k], p.mesh);
     load.messages = own.messages > load.messages ? own.messages : load.messages;
     load.elements += own.elements;
-    coding += coding_seconds(path->steps[k], path->extents, p.mesh, m);
+    auto const coding = coding_seconds(path->steps[k], path->extents, p.mesh, m);
+    cost.coding.before += coding.before;
+    cost.coding.after += coding.after;
   });
   auto const& s = path->steps[k];
-  double const moving = seconds(m, p.mesh, s.axes, s.carried_by(), load,
-                                s.unit_bytes(path->element_size));
-  return moving + coding;
+  cost.link = seconds(m, p.mesh, s.axes, s.carried_by(), load, s.unit_bytes(path->element_size));
+  return cost;
 }
 
 }  // namespace step

@@ -49,7 +49,8 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
 /// `update`, `in_rows` and `wire` of every parameter, with its costs on machine `m`. `in_rows` is
 /// false before. `change` is called once for each parameter, in the order of the net. Both uses of
-/// a tied parameter get the placements that `change` chooses for the first use. `builder` is the
+/// a tied parameter get the placements that `change` chooses for the first use, and its wire if the
+/// gradient of the later use is a sum too. `builder` is the
 /// caller's name. Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net,
 /// or if a parameter cannot have the new placements.
 template <int N, class Change>
@@ -76,6 +77,7 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
     auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index];
     later.store = first.store;
     later.update = first.update;
+    if (!first.wire.is_exact() && later.grad.has_partial()) later.wire = first.wire;
   }
   search::predict(chosen, net, m);
   chosen.gap = 1;

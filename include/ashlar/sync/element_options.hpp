@@ -81,14 +81,20 @@ struct parameter_seconds {
   search::basic_problem<N> const& net;
   Prices& prices;
   int index;
+  wire_format wire{};  ///< of the gradient
   double seconds = 0;
 
   constexpr void compute(search::phase, search::computation, int, int) {}
   constexpr void move(search::phase when, search::moved what, int k, shape const& extents,
                       placement const& from, placement const& to) {
     if (what != search::moved::parameter || k != index || from == to) return;
+    bool const is_encoded = when == search::phase::synchronize && !wire.is_exact();
+    auto const size = element_size(net, what, when);
     seconds += times_per_step(net, when, what) *
-               prices.move(extents, element_size(net, what, when), from, to).seconds;
+               (is_encoded ? search::encoded_price(extents, size, from, to, wire, prices.mesh(),
+                                                   prices.priced_on())
+                           : prices.move(extents, size, from, to))
+                   .seconds;
   }
 };
 
@@ -98,8 +104,15 @@ template <int N, search::move_prices Prices>
 class element_options {
  public:
   constexpr element_options(search::basic_problem<N> const& net,
-                            search::basic_plan<N> const& chosen, Prices& prices)
-      : net_(net), chosen_(chosen), prices_(prices) {}
+                            search::basic_plan<N> const& chosen, Prices& prices,
+                            wire_list const& wires)
+      : net_(net), chosen_(chosen), prices_(prices), wires_(wires) {}
+
+  /// Returns the strategies of parameter `index` of element i.
+  constexpr std::vector<search::parameter_choice> strategies_of(int i, int index) const {
+    return strategies(chosen_[i].parameters[index], net_.spec(i).parameters[index].extents,
+                      chosen_.mesh, wires_);
+  }
 
   /// Returns whether elements i and k have the same options, unless one of them is tied.
   constexpr bool alike(int i, int k) const {
@@ -112,9 +125,7 @@ class element_options {
   /// Returns the strategies of parameter `index` of element i that no other strategy dominates.
   constexpr std::vector<parameter_option> of_parameter(int i, int index) const {
     std::vector<parameter_option> list;
-    for (auto const& s : strategies(chosen_[i].parameters[index],
-                                    net_.spec(i).parameters[index].extents, chosen_.mesh))
-      add_undominated(list, priced(i, index, s));
+    for (auto const& s : strategies_of(i, index)) add_undominated(list, priced(i, index, s));
     return list;
   }
 
@@ -124,7 +135,7 @@ class element_options {
     auto const& whole = net_.spec(i);
     auto c = chosen_[i];
     c.parameters[index] = placements;
-    parameter_seconds<N, Prices> sum{net_, prices_, index};
+    parameter_seconds<N, Prices> sum{net_, prices_, index, placements.wire};
     auto const role = role_of(i);
     search::for_each_phase(role.runs,
                            [&](search::phase when) { visit_element(when, whole, c, sum); });
@@ -186,6 +197,7 @@ class element_options {
   search::basic_problem<N> const& net_;
   search::basic_plan<N> const& chosen_;
   Prices& prices_;
+  wire_list wires_;
 };
 
 }  // namespace detail

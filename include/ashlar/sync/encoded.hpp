@@ -21,7 +21,7 @@
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/plan/text.hpp>
-#include <ashlar/sync/changed_plan.hpp>
+#include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
 
@@ -33,7 +33,8 @@ namespace detail {
 /// The seconds in which a gradient is synchronized.
 struct wire_price {
   double exact = 0, encoded = 0;
-  bool has_steps = false;  ///< whether any of its steps can have a wire
+  bool is_sum = false;     ///< whether it is summed over ranks
+  bool has_steps = false;  ///< whether any of its steps can have the wire
 };
 
 constexpr wire_price price_of(search::parameter_choice const& p, shape const& extents, int size,
@@ -44,21 +45,10 @@ constexpr wire_price price_of(search::parameter_choice const& p, shape const& ex
   for (auto const& s : plan.steps)
     found.has_steps = found.has_steps || (!s.wire.is_exact() && reduces(s.kind));
   found.encoded = plan.seconds;
-  found.exact = plan_redistribution(extents, size, p.grad, p.updated_at(), t, m).seconds;
+  auto const exact = plan_redistribution(extents, size, p.grad, p.updated_at(), t, m);
+  for (auto const& s : exact.steps) found.is_sum = found.is_sum || reduces(s.kind);
+  found.exact = exact.seconds;
   return found;
-}
-
-template <int N>
-constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
-                          search::basic_plan<N> const& chosen, wire_format const& wire) {
-  check_plan_of(caller, net, chosen);
-  if (wire.kind == wire_kind::top_k && wire.one_of < 1)
-    throw error(caller, "the wire top_k sends one of at least 1 element, not one of " +
-                            std::to_string(wire.one_of) + ".");
-  if (!wire.is_exact() && net.accumulation_size != 4)
-    throw error(caller, "the wire " + to_string(wire) +
-                            " carries gradients of float only, but those of this net are of "
-                            "double. Use the wire exact, or a net of float.");
 }
 
 }  // namespace detail
@@ -83,8 +73,15 @@ struct encoded {
         if (wire.is_exact() || p.in_rows) continue;
         auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
                                             net.accumulation_size, wire, chosen.mesh, m);
+        auto const& spec = net.spec(i).parameters[k];
+        char const* const wrong = price.is_sum ? wire_fault(wire, spec.extents, p.grad, chosen.mesh)
+                                               : nullptr;
+        if (wrong != nullptr && where == wired::everywhere)
+          throw error("sync::encoded", "element " + std::to_string(i) + " (" +
+                                           net.spec(i).name.text + "), parameter " +
+                                           spec.name.text + ": " + wrong);
         bool const pays = where == wired::everywhere || price.encoded < price.exact;
-        if (price.has_steps && pays) p.wire = wire;
+        if (price.has_steps && pays && wrong == nullptr) p.wire = wire;
       }
       ++i;
     }

@@ -13,8 +13,8 @@
 // The right side of the second line is a sum over the moves of a step. Each parameter counts with
 // the strategy for which its part of the sum is least. Program passes may put moves of parameters
 // into common messages, and may gather a parameter once for a whole step (prefetch.hpp). So here a
-// message of a parameter has no latency, and a gather counts once. Program passes do not change any
-// other moves.
+// message of a parameter has no latency, a gather counts once, and encoding takes no time. Program
+// passes do not change any other moves.
 
 #include <algorithm>
 
@@ -47,12 +47,12 @@ constexpr machine without_latency(machine m) {
 /// prices of machine `m`.
 constexpr busy_links busy_of(shape const& extents, int element_size, placement const& from,
                              placement const& to, topology const& t, machine const& planned_on,
-                             machine const& m) {
+                             machine const& m, wire_format const& wire = {}) {
   busy_links busy;
   if (from == to) return busy;
-  for (auto const& s : plan_redistribution(extents, element_size, from, to, t, planned_on).steps) {
+  for (auto const& s : plan_encoded(extents, element_size, from, to, wire, t, planned_on).steps) {
     if (!communicates(s.kind)) continue;
-    (search::tier_of(s, t) == link_tier::inter_node ? busy.inter : busy.intra) += step_seconds(
+    (search::tier_of(s, t) == link_tier::inter_node ? busy.inter : busy.intra) += link_seconds(
         s, extents, element_size, t, m);
   }
   return busy;
@@ -71,7 +71,7 @@ struct counted_parameter {
 template <int N>
 constexpr void count(std::vector<counted_parameter>& list, search::basic_problem<N> const& net,
                      topology const& t, search::parameter_choice const& p, shape const& extents,
-                     machine const& m) {
+                     machine const& m, wire_list const& wires) {
   using search::moved, search::phase;
   for (auto& it : list)
     if (it.extents == extents && it.placements == p) {
@@ -82,9 +82,9 @@ constexpr void count(std::vector<counted_parameter>& list, search::basic_problem
   auto const fast = without_latency(m);
   int const value = element_size(net, moved::parameter);
   int const gradient = element_size(net, moved::parameter, phase::synchronize);
-  for (auto const& s : strategies(p, extents, t)) {
+  for (auto const& s : strategies(p, extents, t, wires)) {
     busy_links busy = busy_of(extents, value, s.store, s.use, t, m, fast);
-    busy.add(busy_of(extents, gradient, s.grad, s.updated_at(), t, m, fast), 1);
+    busy.add(busy_of(extents, gradient, s.grad, s.updated_at(), t, m, fast, s.wire), 1);
     busy.add(busy_of(extents, value, s.updated_at(), s.store, t, m, fast), 1);
     list.back().busy.push_back(busy);
   }
@@ -93,7 +93,8 @@ constexpr void count(std::vector<counted_parameter>& list, search::basic_problem
 /// Returns a lower bound of the overlapped seconds of a step with any strategies of the parameters.
 template <int N>
 constexpr double overlapped_bound(search::basic_problem<N> const& net,
-                                  search::basic_plan<N> const& chosen, machine const& m) {
+                                  search::basic_plan<N> const& chosen, machine const& m,
+                                  wire_list const& wires) {
   using search::moved, search::phase;
   auto const& t = chosen.mesh;
   double work = 0;
@@ -134,7 +135,7 @@ constexpr double overlapped_bound(search::basic_problem<N> const& net,
       // The two uses of a tied parameter have a common strategy. They are left out, which only
       // makes the bound lower.
       if (spec.tie != search::tie_role::none) continue;
-      count(parameters, net, chosen.mesh, chosen[i].parameters[k], spec.extents, m);
+      count(parameters, net, chosen.mesh, chosen[i].parameters[k], spec.extents, m, wires);
     }
   }
   double best = work;

@@ -14,6 +14,10 @@
 //                      (overlapped_optimum.hpp)
 //
 // The layouts of the plan stay as they are. strategies.hpp lists the strategies of one parameter.
+// Gradients are sent as they are, unless the options permit wires:
+//
+//   auto const int8 = wires::with_feedback(wires::int8);
+//   sync::optimal(problem, plan, machine, {.wires = {int8, wires::bf16}});
 
 #include <ashlar/sync/overlapped_optimum.hpp>
 #include <ashlar/sync/serial_optimum.hpp>
@@ -23,20 +27,24 @@ namespace ashlar::sync {
 struct optimal_options {
   int effort = 400'000;  ///< the effort of the search below a memory limit (limited_options.hpp)
   int most_priced = 64;  ///< plans whose timeline is computed, if problem::overlap is set
+  /// Wires that gradients may have, where a step is then faster. They change the training; those
+  /// without error feedback may keep it from converging (plan/wire.hpp).
+  wire_list wires = lossless;
 };
 
 /// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
 /// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
-/// ashlar::error if `chosen` is a plan of another net, or if no strategies are found that fit in
-/// the memory of the machine (0: no limit).
+/// ashlar::error if `chosen` is a plan of another net, if no strategies are found that fit in the
+/// memory of the machine (0: no limit), or if wires are permitted for gradients of double.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,
                                    optimal_options const& options = {}) {
   check_plan_of("sync::optimal", net, chosen);
   if (has_wires(chosen))
-    throw error("sync::optimal", "prices gradients without wires, but the plan has some. Choose "
-                                 "the strategies first, and apply sync::encoded to the result.");
+    throw error("sync::optimal", "chooses the wires of gradients itself, but the plan has some. "
+                                 "Give a plan without wires, and permit them in the options.");
+  for (auto const& wire : options.wires) detail::check_wire("sync::optimal", net, chosen, wire);
   if (has_rows(chosen))
     throw error("sync::optimal", "chooses strategies of gradients as tensors, but the plan keeps "
                                  "some in rows. Choose the strategies first, and apply sync::rows "
@@ -44,11 +52,11 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
   if (net.overlap) {
     auto const found = detail::overlapped_optimum(any_length(net),
                                                   with_capacity<search::dynamic_size>(chosen), m,
-                                                  options.most_priced)
+                                                  options.most_priced, options.wires)
                            .run(options.effort);
     return {with_capacity<N>(found.chosen), found.bound, found.gap};
   }
-  return detail::serial_optimum<N>(net, chosen, m, options.effort).run();
+  return detail::serial_optimum<N>(net, chosen, m, options.effort, options.wires).run();
 }
 
 }  // namespace ashlar::sync

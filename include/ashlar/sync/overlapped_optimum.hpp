@@ -34,15 +34,17 @@ namespace ashlar::sync::detail {
 class overlapped_optimum {
  public:
   overlapped_optimum(search::problem const& net, search::plan const& chosen, machine const& m,
-                     int most_priced)
-      : net_(net), start_(chosen), machine_(m), left_(most_priced) {
+                     int most_priced, wire_list const& wires = lossless)
+      : net_(net), start_(chosen), machine_(m), wires_(wires), left_(most_priced) {
     net_.interleaved = chosen.interleaved;  // a problem has 0 here if the search chooses the number
   }
 
   optimum run(int effort) {
     std::optional<error> refused;
     try {
-      consider(serial_optimum<search::dynamic_size>(net_, start_, machine_, effort).run().chosen);
+      consider(serial_optimum<search::dynamic_size>(net_, start_, machine_, effort, wires_)
+                   .run()
+                   .chosen);
     } catch (error const& e) {
       refused = e;  // after the passes, the program may still fit, but this is rare
     }
@@ -58,7 +60,7 @@ class overlapped_optimum {
     if (!best_ && refused) throw *refused;
     change_groups();
     optimum made{*best_, 0, 0};
-    made.bound = std::min(overlapped_bound(net_, start_, machine_), best_->seconds);
+    made.bound = std::min(overlapped_bound(net_, start_, machine_, wires_), best_->seconds);
     double const less = best_->seconds - made.bound;
     made.gap = less > 1e-9 * best_->seconds ? less / best_->seconds : 0;
     return made;
@@ -109,13 +111,14 @@ class overlapped_optimum {
     for (bool changed = true; changed && left_ > 0;) {
       changed = false;
       for (auto const& g : all)
-        for (auto const& s : strategies(g.placements, g.extents, start_.mesh)) {
+        for (auto const& s : strategies(g.placements, g.extents, start_.mesh, wires_)) {
           if (left_ <= 0) return;
           auto const [i, k] = g.members[0];
           auto const& now = (*best_)[i].parameters[k];
           // Strategies with owners are left out, because owners are assigned to all parameters of a
           // plan together and not to one group.
-          if (s.updated_at().has_owned() || (now.store == s.store && now.update == s.update))
+          if (s.updated_at().has_owned() ||
+              (now.store == s.store && now.update == s.update && now.wire == s.wire))
             continue;
           changed = consider(with(g, s, unlimited)) || changed;
         }
@@ -129,6 +132,10 @@ class overlapped_optimum {
       auto& p = made.choices[static_cast<std::size_t>(i)].parameters[k];
       p.store = s.store;
       p.update = s.update;
+      p.wire = s.wire;
+      for (auto const& t : net_.ties)  // changed_plan gives the later use this wire if it fits
+        if (t.first == i && t.first_index == k)
+          made.choices[static_cast<std::size_t>(t.later)].parameters[t.later_index].wire = {};
     }
     return changed_plan("sync::optimal", net_, made, m,
                         [](search::parameter_choice&, shape const&) {});
@@ -137,6 +144,7 @@ class overlapped_optimum {
   search::problem net_;
   search::plan const& start_;
   machine const& machine_;
+  wire_list wires_;
   int left_;
   std::optional<search::plan> best_;
 };

@@ -41,9 +41,9 @@ template <int N>
 class serial_optimum {
  public:
   constexpr serial_optimum(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
-                           machine const& m, int effort)
+                           machine const& m, int effort, wire_list const& wires = lossless)
       : net_(net), chosen_(chosen), machine_(m), prices_(chosen.mesh, m),
-        options_(net, chosen_, prices_), effort_(effort) {
+        options_(net, chosen_, prices_, wires), effort_(effort) {
     for (int i = 0; i < net.size(); ++i) {
       int k = 0;
       while (k < static_cast<int>(first_.size()) && !shares_list(i, first(k))) ++k;
@@ -78,12 +78,11 @@ class serial_optimum {
 
   constexpr tied_options of_tie(search::tie const& t) const {
     tied_options all;
-    for (auto const& s :
-         strategies(chosen_[t.first].parameters[t.first_index],
-                    net_.spec(t.first).parameters[t.first_index].extents, chosen_.mesh)) {
+    for (auto const& s : options_.strategies_of(t.first, t.first_index)) {
       auto later = chosen_[t.later].parameters[t.later_index];
       later.store = s.store;
       later.update = s.update;
+      if (later.grad.has_partial()) later.wire = s.wire;
       auto const one = options_.priced(t.first, t.first_index, s);
       auto const two = options_.priced(t.later, t.later_index, later);
       bool is_dominated = false;
@@ -233,7 +232,8 @@ class serial_optimum {
     made.chosen = changed_plan("sync::optimal", net_, chosen_, machine_,
                                [&](search::parameter_choice& p, shape const&) {
                                  p.store = picked[next].store;
-                                 p.update = picked[next++].update;
+                                 p.update = picked[next].update;
+                                 p.wire = picked[next++].wire;
                                });
     double const beside = made.chosen.seconds - found.seconds;
     made.bound = std::min(made.chosen.seconds, beside + found.bound);

@@ -15,11 +15,15 @@
 // divide dim 0 either in the order of the mesh or in the opposite order. On a mesh with two tiers
 // of links, only one of these orders allows a reduction inside the nodes first.
 //
+// If wires are permitted, every strategy is also tried with each of them, if it sums a gradient
+// that the wire can carry.
+//
 // Owners are listed as rank 0 of each axis, since all owners cost the same. The caller deals
 // parameters out among them afterwards (deal_owners.hpp).
 
 #include <vector>
 
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/sync/changed_plan.hpp>
 
 namespace ashlar::sync {
@@ -50,22 +54,49 @@ constexpr placement divided(placement whole, int rank, unsigned axes,
   return whole;
 }
 
+/// The wires that `optimal` may choose, beside exact gradients.
+using wire_list = inplace_vector<wire_format, 8>;
+/// No wire: gradients are sent as they are.
+inline constexpr wire_list lossless{};
+
+/// Returns whether the synchronization of a gradient of floats has steps that sum it with the wire.
+constexpr bool sums_with(wire_format const& wire, search::parameter_choice const& p,
+                         shape const& extents, topology const& t) {
+  if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() ||
+      wire_fault(wire, extents, p.grad, t) != nullptr)
+    return false;
+  for (auto const& s : plan_encoded(extents, 4, p.grad, p.updated_at(), wire, t, {}).steps)
+    if (!s.wire.is_exact() && reduces(s.kind)) return true;
+  return false;
+}
+
 /// Returns all strategies of a parameter with these extents: copies of `p` with other placements
-/// `store` and `update`. The first one is all-reduce. Communicates nothing.
-constexpr std::vector<search::parameter_choice>
-strategies(search::parameter_choice p, shape const& extents, topology const& t) {
+/// `store` and `update`, and with each wire of `wires` that fits. The first one is all-reduce.
+/// Communicates nothing.
+constexpr std::vector<search::parameter_choice> strategies(search::parameter_choice p,
+                                                           shape const& extents, topology const& t,
+                                                           wire_list const& wires = lossless) {
   placement const whole = stored_as_used(p);
   unsigned const all = dividing_axes(p, t);
   std::vector<search::parameter_choice> list;
   p.store = whole;
   p.update = {};
   p.in_rows = false;
-  list.push_back(p);
+  p.wire = {};
+  auto const list_all = [&] {
+    list.push_back(p);
+    for (auto const& wire : wires)
+      if (sums_with(wire, p, extents, t)) {
+        list.push_back(p);
+        list.back().wire = wire;
+      }
+  };
+  list_all();
   auto const add = [&](placement const& at) {
     for (bool const at_use : {false, true}) {
       p.store = at_use ? at : whole;
       p.set_update(at);
-      list.push_back(p);
+      list_all();
     }
   };
   for (unsigned axes = 1; axes <= all && extents.rank() > 0; ++axes) {
@@ -81,4 +112,24 @@ strategies(search::parameter_choice p, shape const& extents, topology const& t) 
   return list;
 }
 
+namespace detail {
+
+/// Throws ashlar::error unless `chosen` is a plan of the net and its gradients can have the wire.
+template <int N>
+constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
+                          search::basic_plan<N> const& chosen, wire_format const& wire) {
+  check_plan_of(caller, net, chosen);
+  if (wire.kind == wire_kind::top_k && wire.one_of < 1)
+    throw error(caller, "the wire top_k sends one of at least 1 element, not one of " +
+                            std::to_string(wire.one_of) + ".");
+  if (wire.is_factored() && wire.rank < 1)
+    throw error(caller, "the wire power_sgd has factors of rank 1 or more, not of rank " +
+                            std::to_string(wire.rank) + ".");
+  if (!wire.is_exact() && net.accumulation_size != 4)
+    throw error(caller, "the wire " + to_string(wire) +
+                            " carries gradients of float only, but those of this net are of "
+                            "double. Use the wire exact, or a net of float.");
+}
+
+}  // namespace detail
 }  // namespace ashlar::sync

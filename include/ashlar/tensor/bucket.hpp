@@ -92,6 +92,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   x.axes = first.axes;
   x.op = first.op;
   x.sums = first.sums;
+  x.wire = first.wire;
   x.members = first.members;
   x.index = first.index;
   box const whole = flat_box({0, total}), own = flat_box(cuts[me]);
@@ -153,9 +154,13 @@ struct bucket {
                ? plans.front()->transfers[step]
                : fused[step].what;
   }
-  /// Returns whether a step has a wire (plan/wire.hpp) that is not exact.
-  bool is_encoded(std::size_t step) const {
-    return !plans.front()->plan.steps[static_cast<int>(step)].wire.is_exact();
+  /// Returns whether a step has a wire (plan/wire.hpp) that encodes blocks.
+  bool is_encoded(std::size_t step) const { return step_of(step).wire.in_blocks(); }
+  /// Returns whether a step sums one factor of each tensor.
+  bool is_factored(std::size_t step) const { return step_of(step).wire.is_factored(); }
+  /// Returns a step of the first plan.
+  redistribution_step const& step_of(std::size_t step) const {
+    return plans.front()->plan.steps[static_cast<int>(step)];
   }
   /// Returns the transfer of a step that has such a wire, for all tensors together.
   encoded_transfer const& encoded(std::size_t step) const {

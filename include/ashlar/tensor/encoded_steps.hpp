@@ -23,6 +23,25 @@
 
 namespace ashlar::detail {
 
+/// Throws ashlar::error unless the wire can carry the tensors `x`, and `kept` has the errors of
+/// each tensor if the wire has error feedback.
+template <class Processor>
+void refuse_unless_encodable(wire_format const& wire,
+                             recycled_vector<any_tensor<Processor>> const& x,
+                             recycled_vector<wire_errors*> const& kept) {
+  if constexpr (!Processor::is_host)
+    throw error("redistribute", "the wire " + to_string(wire) +
+                                    " encodes in host memory, but the tensor is on a device. "
+                                    "Use the wire exact there.");
+  if (x.front().type() != element_type::f32)
+    throw error("redistribute", "the wire " + to_string(wire) + " carries elements of type " +
+                                    "float only. Use the wire exact, or cast to float.");
+  if (wire.feedback && kept.size() != x.size())
+    throw error("redistribute", "the wire " + to_string(wire) +
+                                    " has error feedback. Pass a wire_errors that keeps the "
+                                    "errors until the next redistribution.");
+}
+
 template <class Processor>
 class encoded_steps {
  public:
@@ -35,35 +54,36 @@ class encoded_steps {
   /// Encodes the blocks of tensors `x` that step number `step` sends, and returns their address.
   /// Throws ashlar::error if the elements are not of type float, or if errors are missing.
   void const* pack(encoded_transfer const& e, std::size_t step, tensors const& x) {
-    refuse_unless_encodable(e, x);
+    refuse_unless_encodable(e.what.wire, x, errors_);
     if constexpr (Processor::is_host) {
       auto& memory = x.front().mesh().memory();
       source_.emplace(memory, e.source_bytes());
       target_.emplace(memory, e.target_bytes());
       buffer<float> const block(memory, e.largest_block), room(memory, room_of(e));
       recycled_vector<float*> kept;
-      for (std::size_t t = 0; e.wire.feedback && t < x.size(); ++t)
+      for (std::size_t t = 0; e.what.wire.feedback && t < x.size(); ++t)
         kept.push_back(errors_[t]->of_step(step, encoded_elements(e, t)));
       for (auto const& b : e.encoded) {
         auto const n = b.elements.elements;
         auto const* elements = static_cast<float const*>(x[b.tensor].data());
-        if (n > 0 && b.elements.source_is_run && !e.wire.feedback) {
+        if (n > 0 && b.elements.source_is_run && !e.what.wire.feedback) {
           elements += b.elements.source_offset;
         } else {
           copy(b.elements, elements, block.data());
           elements = block.data();
         }
         auto* const to = source_->data() + b.at;
-        if (!e.wire.feedback) {
-          device::host::encode(e.wire, elements, n, room.data(), to);
+        if (!e.what.wire.feedback) {
+          device::host::encode(e.what.wire, elements, n, room.data(), to);
         } else {
-          encode_with_errors(e.wire, block.data(), n, room.data(), to, kept[b.tensor]);
+          encode_with_errors(e.what.wire, block.data(), n, room.data(), to, kept[b.tensor]);
           kept[b.tensor] += n;
         }
       }
     }
     return source_->data();
   }
+  errors const& kept() const { return errors_; }
   /// Returns where the transfer writes what arrives.
   void* target() const { return target_->data(); }
 
@@ -77,7 +97,7 @@ class encoded_steps {
         bool const is_added = e.sums && i >= next.size();  // the blocks of the first rank are not
         auto* const shard = static_cast<float*>(next[b.tensor].data());
         bool const at_once = b.elements.target_is_run;
-        device::host::decode(e.wire, target_->data() + b.at, n,
+        device::host::decode(e.what.wire, target_->data() + b.at, n,
                              is_added ? device::host::decoded::added
                                       : device::host::decoded::stored,
                              at_once ? shard + b.elements.target_offset : block.data());
@@ -90,7 +110,7 @@ class encoded_steps {
 
  private:
   static std::int64_t room_of(encoded_transfer const& e) {
-    return e.wire.kind == wire_kind::top_k ? e.largest_block : 0;
+    return e.what.wire.kind == wire_kind::top_k ? e.largest_block : 0;
   }
   static std::int64_t encoded_elements(encoded_transfer const& e, std::size_t tensor) {
     std::int64_t elements = 0;
@@ -108,20 +128,6 @@ class encoded_steps {
     bool const finite = std::all_of(elements, elements + n,
                                     [](float v) { return std::isfinite(v); });
     if (finite) std::copy(elements, elements + n, errors);
-  }
-
-  void refuse_unless_encodable(encoded_transfer const& e, tensors const& x) const {
-    if constexpr (!Processor::is_host)
-      throw error("redistribute", "the wire " + to_string(e.wire) +
-                                      " encodes in host memory, but the tensor is on a device. "
-                                      "Use the wire exact there.");
-    if (x.front().type() != element_type::f32)
-      throw error("redistribute", "the wire " + to_string(e.wire) + " carries elements of type " +
-                                      "float only. Use the wire exact, or cast to float.");
-    if (e.wire.feedback && errors_.size() != x.size())
-      throw error("redistribute", "the wire " + to_string(e.wire) +
-                                      " has error feedback. Pass a wire_errors that keeps the "
-                                      "errors until the next redistribution.");
   }
 
   errors errors_;

@@ -12,8 +12,8 @@
 //   redistribute(x, placement, wires::int8)                          dynamic; from P to B by both
 //   plan_redistribution(x, placement, wires::int8)                   the plan that it runs
 //
-// A typed redistribution from P to B does not compile: the wire cannot be summed on the way, so the
-// program has to say that the sum is encoded again.
+// A typed redistribution from P to B does not compile unless the wire is linear (power_sgd): other
+// wires cannot be summed on the way, so the program has to say that the sum is encoded again.
 
 #include <memory>
 #include <utility>
@@ -46,9 +46,9 @@ constexpr bool has_all_reduce(placement const& from, placement const& to) {
 
 /// Returns whether a redistribution between these placements has no all-reduce. If it has one, a
 /// static_assert says why a wire cannot carry it.
-template <static_placement From, static_placement To>
+template <static_placement From, static_placement To, class Format>
 consteval bool has_no_all_reduce() {
-  constexpr bool good = !has_all_reduce(value_of<From>, value_of<To>);
+  constexpr bool good = Format::value.is_linear() || !has_all_reduce(value_of<From>, value_of<To>);
   static_assert(good,
                 "redistribute: encoded addends cannot be summed on the way, so an all-reduce has "
                 "no wire. Redistribute to a split first, such as sbp<S<0>>, and then to sbp<B>, "
@@ -62,6 +62,8 @@ std::shared_ptr<prepared_plan const> encoded_plan_to(Tensor const& x, placement 
   auto const& m = x.mesh();
   if (char const* const wrong = check(target, Tensor::rank, m.topology()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
+  if (char const* const wrong = wire_fault(wire, x.extents(), x.placement(), m.topology()))
+    throw error("redistribute", describe(x) + " as " + to_string(wire) + ": " + wrong);
   return m.prepared(x.extents(), sizeof(float), x.placement(), target, wire);
 }
 
@@ -86,14 +88,14 @@ auto run_encoded(Tensor const& x, placement const& target, wire_format const& wi
 }  // namespace detail
 
 /// Returns `x` with another placement, by the plan plan_encoded with the wire `Format`. Requires
-/// elements of type float in host memory, and no axis on which `x` is P and the result B.
-/// Communicates the collectives of this plan, with the exact bytes that it states. Throws
-/// ashlar::error if the placement does not fit the tensor.
+/// elements of type float in host memory, and a linear wire or no axis on which `x` is P and the
+/// result B. /// Communicates the collectives of this plan, with the exact bytes that it states.
+/// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, static_placement Target, class Format>
   requires Tensor::is_static
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire) {
   if constexpr (detail::target_fits<Tensor, Target>() && detail::is_encodable<Tensor>() &&
-                detail::has_no_all_reduce<typename Tensor::placement_type, Target>())
+                detail::has_no_all_reduce<typename Tensor::placement_type, Target, Format>())
     return detail::run_encoded(x, value_of<Target>, wire.value, nullptr)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }
@@ -104,7 +106,7 @@ template <distributed Tensor, static_placement Target, class Format>
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire,
                   wire_errors& errors) {
   if constexpr (detail::target_fits<Tensor, Target>() && detail::is_encodable<Tensor>() &&
-                detail::has_no_all_reduce<typename Tensor::placement_type, Target>())
+                detail::has_no_all_reduce<typename Tensor::placement_type, Target, Format>())
     return detail::run_encoded(x, value_of<Target>, wires::with_feedback(wire.value), &errors)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }

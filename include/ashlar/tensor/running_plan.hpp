@@ -25,6 +25,7 @@
 #include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/bucket.hpp>
 #include <ashlar/tensor/encoded_steps.hpp>
+#include <ashlar/tensor/factored_steps.hpp>
 #include <ashlar/tensor/routed_steps.hpp>
 
 namespace ashlar::detail {
@@ -121,6 +122,7 @@ class running_plan final : public pending_operation {
         if (bucket_->is_encoded(at_)) coding_.unpack(bucket_->encoded(at_), next_);
         else if (rows_) rows_->unpack(at_, next_.front());
         else if (is_packed()) unpack();
+        if (bucket_->is_factored(at_)) factors_.unpack(bucket_->step_of(at_), next_);
         x_ = std::move(next_);
         ++at_;
       }
@@ -150,8 +152,12 @@ class running_plan final : public pending_operation {
 
   void begin() {
     next_.clear();
+    bool const is_factored = bucket_->is_factored(at_);
     for (std::size_t t = 0; t < x_.size(); ++t)
-      next_.push_back(rows_ ? rows_->like(at_, x_[t])
+      if (is_factored && bucket_->step_of(at_).sums_first_factor()) next_.push_back(x_[t]);
+      else
+        next_.push_back(rows_
+                            ? rows_->like(at_, x_[t])
                             : x_[t].like(bucket_->plans[t]->plan.steps[static_cast<int>(at_)].to));
     if (!communicates(at_) && queued_.empty()) {
       run_here();
@@ -160,6 +166,11 @@ class running_plan final : public pending_operation {
     } else if (bucket_->is_encoded(at_)) {
       auto const* const source = coding_.pack(bucket_->encoded(at_), at_, x_);
       start(source, coding_.target());
+    } else if (is_factored) {
+      factors_.pack(bucket_->step_of(at_), at_, x_, coding_.kept());
+      if (is_packed()) pack();
+      start(is_packed() ? source_->data() : source_of(0),
+            is_packed() ? target_->data() : target_of(0));
     } else if (rows_) {
       auto const* const source = rows_->pack(at_, x_.front());
       start(source, rows_->target(next_.front()));
@@ -187,13 +198,20 @@ class running_plan final : public pending_operation {
     auto const size = size_of(x_.front().type());
     source_.emplace(mesh_.memory(), step.source_elements() * size);
     target_.emplace(mesh_.memory(), step.target_elements() * size);
-    for (auto const& p : step.in) copy_piece(p.block, x_[p.tensor].data(), source_->data());
+    for (auto const& p : step.in) copy_piece(p.block, source_of(p.tensor), source_->data());
   }
   void unpack() {
     for (auto const& p : bucket_->fused[at_].out)
-      copy_piece(p.block, target_->data(), next_[p.tensor].data());
+      copy_piece(p.block, target_->data(), target_of(p.tensor));
     source_.reset();
     target_.reset();
+  }
+  /// Returns the array of a tensor that the current step reads: its shard, or its factor.
+  void const* source_of(std::size_t tensor) const {
+    return bucket_->is_factored(at_) ? factors_.source(tensor) : x_[tensor].data();
+  }
+  void* target_of(std::size_t tensor) const {
+    return bucket_->is_factored(at_) ? factors_.target(tensor) : next_[tensor].data();
   }
   void copy_piece(strided_block const& b, void const* source, void* target) const {
     copy_block(mesh_.processor(), b, x_.front().type(), source, target);
@@ -211,7 +229,8 @@ class running_plan final : public pending_operation {
   exception_watch watch_;
   std::optional<buffer<std::byte>> source_, target_;  // the arrays of the fused transfer
   std::optional<routed_steps<Processor>> rows_;       // only for a routed tensor
-  encoded_steps<Processor> coding_;                   // only for steps with a wire
+  encoded_steps<Processor> coding_;                   // only for steps that encode blocks
+  factored_steps<Processor> factors_;                 // only for steps that sum factors
   std::unique_ptr<pending_operation> under_way_;
 };
 

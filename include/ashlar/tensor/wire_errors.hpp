@@ -9,8 +9,8 @@
 //   wire_errors errors;
 //   auto g = redistribute(partial, sbp<S<0>>{}, sync::wire<sync::one_bit>{}, errors);
 //
-// They begin as zero. They take as many bytes as what is encoded (error_bytes), and checkpoints do
-// not contain them.
+// They begin as zero. They take as many bytes as what is encoded (error_bytes). The checkpoints of
+// a training contain those of its gradients (checkpoint/training.hpp).
 
 #include <cstdint>
 #include <vector>
@@ -24,24 +24,36 @@ class wire_errors {
   /// Returns the errors of step number `step`, which encodes `count` elements. Throws ashlar::error
   /// if earlier runs have encoded another number of elements.
   float* of_step(std::size_t step, std::int64_t count) {
-    if (of_.size() <= step) of_.resize(step + 1);
+    auto* const errors = room(step, count);
     auto& own = of_[step];
-    auto const size = static_cast<std::size_t>(count);
-    if (own.empty()) own.resize(size);
-    if (own.size() != size)
-      throw error("redistribute", "the errors are of " + std::to_string(own.size()) +
-                                      " elements, but this rank encodes " + std::to_string(size) +
+    if (own.count < 0) own.count = count;
+    if (own.count != count)
+      throw error("redistribute", "the errors are of " + std::to_string(own.count) +
+                                      " elements, but this rank encodes " + std::to_string(count) +
                                       ". Use one wire_errors for each tensor and its placements.");
-    return own.data();
+    return errors;
+  }
+  /// Returns the errors of step number `step`, with room for at least `count` elements. Those that
+  /// no run has made are zero. The address changes only if more room is asked for.
+  float* room(std::size_t step, std::int64_t count) {
+    if (of_.size() <= step) of_.resize(step + 1);
+    auto& values = of_[step].values;
+    if (values.size() < static_cast<std::size_t>(count))
+      values.resize(static_cast<std::size_t>(count));
+    return values.data();
   }
   /// Returns the errors of step number `step`; empty if it has not run.
   std::vector<float> const& step(std::size_t number) const {
     static std::vector<float> const none;
-    return number < of_.size() ? of_[number] : none;
+    return number < of_.size() ? of_[number].values : none;
   }
 
  private:
-  std::vector<std::vector<float>> of_;
+  struct step_errors {
+    std::vector<float> values;
+    std::int64_t count = -1;  // elements of a run; -1 if none has run
+  };
+  std::vector<step_errors> of_;
 };
 
 }  // namespace ashlar

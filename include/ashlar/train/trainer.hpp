@@ -50,6 +50,7 @@
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
+#include <ashlar/train/wire_arrays.hpp>
 
 namespace ashlar::train {
 
@@ -159,12 +160,19 @@ class trainer {
       });
     });
   }
+  /// Calls f(name, rows, shard) for each array of the errors of wires with feedback, which are zero
+  /// after continue_after() (wire_arrays.hpp). Only a training with the same plan on the same mesh
+  /// can use them.
+  template <class F>
+  void for_each_wire_array(F f) {
+    train::for_each_wire_array(*model_, walker_.wire_errors(), f);
+  }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Communicates: a redistribution of
   /// each parameter that is updated apart from its storage, unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
-    walker_.forget_errors();
+    walker_.wire_errors().clear();
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }

@@ -31,8 +31,8 @@
 
 namespace ashlar::device::host {
 
-/// Encodes n floats. `room` has space for n floats; top-k uses it. Expects a wire that is not
-/// exact.
+/// Encodes n floats. `room` has space for n floats; top-k uses it. Expects a wire that
+/// encodes blocks.
 ASHLAR_INLINE void encode(wire_format const& wire, float const* x, std::int64_t n, float* room,
                           std::byte* to);
 
@@ -161,7 +161,8 @@ void decode_each(wire_format const& wire, std::byte const* from, std::int64_t n,
              number_at<float>(from + 4 * (k + i)));
       break;
     }
-    case wire_kind::exact: break;
+    case wire_kind::exact:
+    case wire_kind::power_sgd: break;
   }
 }
 
@@ -176,7 +177,8 @@ ASHLAR_INLINE void encode(wire_format const& wire, float const* x, std::int64_t 
     case wire_kind::int8: return detail::encode_int8(x, n, to);
     case wire_kind::one_bit: return detail::encode_one_bit(x, n, to);
     case wire_kind::top_k: return detail::encode_top_k(x, n, wire.kept(n), room, to);
-    case wire_kind::exact: break;
+    case wire_kind::exact:
+    case wire_kind::power_sgd: break;
   }
 }
 

@@ -36,7 +36,8 @@
 //
 // If a parameter is updated at another placement than that at which it is stored, the version is 4.
 // Then it has an entry "update", as in plan_file.hpp, and the other entries are as in one of the
-// versions above.
+// versions above. If gradients have wires, the version is 5. Then their parameters have an entry
+// "wire", as in plan_file.hpp, and the other entries are as in version 4.
 //
 // Loading a file checks that
 //
@@ -57,7 +58,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 4;
+inline constexpr int pipeline_version = 5;
 
 namespace detail {
 
@@ -85,8 +86,12 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
-  bool const is_apart = search::updates_apart(p.chosen);
-  j["version"] = is_apart ? pipeline_version : own_order ? 3 : p.chosen.recomputed > 0 ? 2 : 1;
+  bool const wires = search::has_wires(p.chosen), is_apart = search::updates_apart(p.chosen);
+  j["version"] = wires                     ? pipeline_version
+                 : is_apart                ? 4
+                 : own_order               ? 3
+                 : p.chosen.recomputed > 0 ? 2
+                                           : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
   if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
@@ -242,7 +247,8 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
   int const parts = !own_order ? stages : order.positions, axis = stage_axis_of(j, t, parts);
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
-  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh, version);
+  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh,
+                                 {.update = version >= 4, .wire = version >= 5});
   bool const keeps_all = version == 1 || (version > 3 && !j.contains("recomputed"));
   auto const recomputed = keeps_all ? std::vector<int>(limits.size() - 1)
                                     : recomputed_of(j.at("recomputed"), net, limits);

@@ -21,7 +21,9 @@
 // parameter is updated at another placement than that at which it is stored, the version is 4. Then
 // the parameter has an entry "update" after "store", and the plan has the entries of version 3. If
 // gradients are kept in rows (step/row_exchange.hpp), the version is 5. Then their parameters have
-// an entry "rows": true, and the plan has the entries of version 4.
+// an entry "rows": true, and the plan has the entries of version 4. If gradients have wires
+// (plan/wire.hpp), the version is 6. Then their parameters have an entry such as "wire":
+// "int8+feedback", and the plan has the entries of version 5.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -30,12 +32,13 @@
 
 #include <ashlar/io/json/json_file.hpp>
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 5;
+inline constexpr int plan_version = 6;
 
 namespace detail {
 
@@ -43,9 +46,6 @@ namespace detail {
 template <int N>
 nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
                                      search::basic_plan<N> const& plan) {
-  if (has_wires(plan))
-    throw error("save_plan", "plan files have no entries for the wires of gradients. Save the plan "
-                             "without wires, and apply sync::encoded after loading it.");
   nlohmann::ordered_json list;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
@@ -63,6 +63,8 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
       if (c.parameters[k].is_updated_apart())
         element["parameters"].back()["update"] = to_string(c.parameters[k].update);
       if (c.parameters[k].in_rows) element["parameters"].back()["rows"] = true;
+      if (auto const& wire = c.parameters[k].wire; !wire.is_exact())
+        element["parameters"].back()["wire"] = to_string(wire);
     }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
@@ -79,9 +81,15 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  bool const rows = search::has_rows(plan), in_turns = plan.interleaved > 1;
-  bool const is_apart = search::updates_apart(plan) || rows;
-  j["version"] = rows ? plan_version : is_apart ? 4 : in_turns ? 3 : plan.recomputed > 0 ? 2 : 1;
+  bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
+  bool const in_turns = plan.interleaved > 1;
+  bool const is_apart = search::updates_apart(plan) || rows || wires;
+  j["version"] = wires                 ? plan_version
+                 : rows                ? 5
+                 : is_apart            ? 4
+                 : in_turns            ? 3
+                 : plan.recomputed > 0 ? 2
+                                       : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
@@ -103,11 +111,30 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
+/// The entries that a parameter may have, beside those of version 1.
+struct parameter_entries {
+  bool update = false, rows = false, wire = false;
+};
+
+/// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
+inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries const& known) {
+  if (known.wire && known.rows)
+    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows", "wire"});
+  else if (known.wire)
+    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "wire"});
+  else if (known.rows)
+    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows"});
+  else if (known.update)
+    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update"});
+  else refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
+}
+
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net. `version` is that of the file. The turn of a branch has no
-/// rows, since the branch's ends determine its placements.
+/// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a
+/// branch has no rows, since the branch's ends determine its placements.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
-                                      search::element_kind kind, topology const& t, int version) {
+                                      search::element_kind kind, topology const& t,
+                                      parameter_entries const& known) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
@@ -130,11 +157,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                   std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
-    if (version >= 5)
-      refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows"});
-    else if (version == 4)
-      refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update"});
-    else refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
+    refuse_unknown_entries(p, known);
     if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
       throw error("name", "is \"" + name + "\", but the layer has \"" +
                               spec.parameters[k].name.text + "\".");
@@ -145,6 +168,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     if (choice.store.has_partial()) throw error("store", "a parameter cannot be stored partial.");
     if (p.contains("update")) choice.set_update(placement_of(p, "update", rank, t));
     choice.in_rows = p.value("rows", false);
+    if (p.contains("wire")) choice.wire = wire_named("wire", p.at("wire").get<std::string>());
     if (char const* const wrong = storage_fault(choice, spec.parameters[k], t))
       throw error(choice.in_rows ? "rows" : "update", wrong);
     c.parameters.push_back(choice);
@@ -195,7 +219,7 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
 /// fit the layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
-                topology const& t, int version) {
+                topology const& t, parameter_entries const& known) {
   if (static_cast<int>(elements.size()) != net.size())
     throw error("elements", "the plan has " + std::to_string(elements.size()) +
                                 ", but the net has " + std::to_string(net.size()) +
@@ -204,7 +228,7 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   for (int i = 0; i < net.size(); ++i) {
     try {
       plan.choices.push_back(
-          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), net[i].kind, t, version));
+          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), net[i].kind, t, known));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }
@@ -259,7 +283,9 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                     std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
-  plan.choices = choices_of<N>(j.at("elements"), net, t, version);
+  plan.choices = choices_of<N>(
+      j.at("elements"), net, t,
+      {.update = version >= 4, .rows = version >= 5, .wire = version >= 6});
   search::predict(plan, net, m);
   return plan;
 }

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The two steps of a redistribution with the wire power_sgd (plan/wire.hpp), for one tensor or for
+// several that travel together. M is the matrix of a rank: its addend, plus its errors if the wire
+// has error feedback. Q is the second factor of the run before, or random numbers.
+//
+//   step     pack()            the transport     unpack()
+//   first    P = M Q           sums P            makes the columns of P orthonormal
+//   second   Q = M' P          sums Q            the sum of all matrices = P Q'
+//
+// With error feedback, the second step also stores the errors M - P Q', with the rank's own Q, and
+// the sum of all Q for the next run. Both stay as they were if a factor is not finite. All ranks of
+// the group have the same factors, so they all decide alike.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <ashlar/device/host/factors.hpp>
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/support/recycled.hpp>
+#include <ashlar/tensor/encoded_steps.hpp>
+
+namespace ashlar::detail {
+
+template <class Processor>
+class factored_steps {
+ public:
+  using tensors = recycled_vector<any_tensor<Processor>>;
+  using errors = recycled_vector<wire_errors*>;
+
+  /// Computes the factors that step number `number` sums, of each tensor of `x`. `kept` has the
+  /// errors of each tensor if the wire has error feedback. Throws ashlar::error if the elements are
+  /// not of type float, or if errors are missing.
+  void pack(redistribution_step const& s, std::size_t number, tensors const& x,
+            errors const& kept) {
+    refuse_unless_encodable(s.wire, x, kept);
+    if constexpr (Processor::is_host) {
+      if (s.sums_first_factor()) begin(s, number, x, kept);
+      for (auto& m : matrices_) {
+        bool const first = s.sums_first_factor();
+        auto const& f = m.extents;
+        auto const n = first ? f.first() : f.second();
+        m.source = std::make_unique<buffer<float>>(x.front().mesh().memory(), n);
+        m.target = std::make_unique<buffer<float>>(x.front().mesh().memory(), n);
+        if (first)
+          device::host::gemm(false, false, f.rows, f.rank, f.columns, 1.0f, m.elements, f.columns,
+                             m.q.data(), f.rank, 0.0f, m.source->data(), f.rank);
+        else
+          device::host::gemm(true, false, f.columns, f.rank, f.rows, 1.0f, m.elements, f.columns,
+                             m.p.data(), f.rank, 0.0f, m.source->data(), f.rank);
+      }
+    }
+  }
+  /// Returns the factor of a tensor that the transport sums, and where it writes the sum.
+  void* source(std::size_t tensor) const { return matrices_[tensor].source->data(); }
+  void* target(std::size_t tensor) const { return matrices_[tensor].target->data(); }
+
+  /// Takes the sums of the factors. The second step writes the sums of the matrices to `next`.
+  void unpack(redistribution_step const& s, tensors const& next) {
+    if constexpr (Processor::is_host) {
+      for (std::size_t t = 0; t < matrices_.size(); ++t) {
+        auto& m = matrices_[t];
+        auto const& f = m.extents;
+        if (s.sums_first_factor()) {
+          m.p.assign(m.target->data(), m.target->data() + f.first());
+          device::host::orthonormalize(m.p.data(), f.rows, f.rank);
+        } else {
+          product(f, 1, m.p.data(), m.target->data(), 0, static_cast<float*>(next[t].data()));
+          if (m.errors != nullptr) keep(m);
+        }
+        m.source.reset();
+        m.target.reset();
+      }
+      if (!s.sums_first_factor()) matrices_.clear();
+    }
+  }
+
+ private:
+  struct matrix {
+    factor_extents extents;
+    float const* elements = nullptr;  // M
+    std::vector<float> sum;           // M, if it is not the tensor itself
+    std::vector<float> p, q;
+    float *errors = nullptr, *last_q = nullptr;  // what is kept between runs, or null
+    std::unique_ptr<buffer<float>> source, target;
+  };
+
+  void begin(redistribution_step const& s, std::size_t number, tensors const& x,
+             errors const& kept) {
+    matrices_.clear();
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      matrix m;
+      m.extents = factor_extents(x[t].local_box(), s.wire);
+      m.elements = static_cast<float const*>(x[t].data());
+      m.q.resize(static_cast<std::size_t>(m.extents.second()));
+      if (s.wire.feedback) {
+        auto const n = m.extents.elements();
+        m.last_q = kept[t]->of_step(number, m.extents.second());
+        m.errors = kept[t]->of_step(number + 1, n);
+        std::copy_n(m.last_q, m.q.size(), m.q.begin());
+        m.sum.resize(static_cast<std::size_t>(n));
+        std::transform(m.elements, m.elements + n, m.errors, m.sum.begin(), std::plus<>());
+      }
+      device::host::fill_empty(m.q.data(), m.extents.columns, m.extents.rank);
+      matrices_.push_back(std::move(m));
+      if (s.wire.feedback) matrices_.back().elements = matrices_.back().sum.data();
+    }
+  }
+
+  /// Computes to = alpha p q' + beta to.
+  static void product(factor_extents const& f, float alpha, float const* p, float const* q,
+                      float beta, float* to) {
+    device::host::gemm(false, true, f.rows, f.columns, f.rank, alpha, p, f.rank, q, f.rank, beta,
+                       to, f.columns);
+  }
+  static void keep(matrix& m) {
+    auto const& f = m.extents;
+    float const* const q = m.target->data();
+    auto const finite = [](float v) { return std::isfinite(v); };
+    if (!std::all_of(q, q + f.second(), finite) || !std::all_of(m.p.begin(), m.p.end(), finite))
+      return;
+    product(f, -1, m.p.data(), m.source->data(), 1, m.sum.data());
+    std::copy(m.sum.begin(), m.sum.end(), m.errors);
+    std::copy_n(q, f.second(), m.last_q);
+  }
+
+  std::vector<matrix> matrices_;  // one per tensor, from the first step to the second
+};
+
+}  // namespace ashlar::detail

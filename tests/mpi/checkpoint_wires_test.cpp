@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 3 4
+
+// Tests checkpoints of trainings whose gradients have wires with error feedback. A resumed training
+// continues bit for bit under the same plan, also in pipeline stages. Under another plan, the
+// errors begin with zeros.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/shared_folder.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/checkpoint/background_save.hpp>
+#include <ashlar/checkpoint/training.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/encoded.hpp>
+#include <ashlar/sync/named.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace checkpoint = ashlar::checkpoint;
+namespace nn = ashlar::nn;
+namespace sync = ashlar::sync;
+namespace train = ashlar::train;
+namespace wires = ashlar::wires;
+
+auto const kept_gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
+                               nn::layer_norm(6), nn::output_embedding(6, 11));
+nn::token_batch const kept_tokens{6, 4, 2};
+
+auto kept_data(unsigned step) {
+  return data_for<std::int32_t>(kept_gpt, kept_tokens, 11, 11, step, 5);
+}
+
+/// Trains with a plan for four steps, with a checkpoint after the second one, and again from this
+/// checkpoint. Returns whether the last two losses are equal in all bits.
+template <class Plan, class Other>
+bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_with,
+               bool in_background) {
+  shared_folder const f;
+  train::adam_w const rule{.lr = 0.01};
+  auto model = nn::place<float>(kept_gpt, m, plan, 7);
+  train::trainer first(model, rule, {.clip = 1});
+  first.step(kept_data(0));
+  first.step(kept_data(1));
+  if (in_background) {
+    checkpoint::background_save<ashlar::device::host::processor> saves(f.path(), m);
+    saves.save(first);
+    saves.finish();
+  } else {
+    checkpoint::save(f.path(), first);
+  }
+  auto again = nn::place<float>(kept_gpt, m, resumed_with, 7);
+  train::trainer resumed(again, rule, {.clip = 1});
+  resumed.step(kept_data(4));  // its errors are forgotten
+  CHECK(checkpoint::resume(f.path(), resumed));
+  bool equal = true;
+  for (unsigned step : {2u, 3u})
+    equal = equal && first.step(kept_data(step)).loss == resumed.step(kept_data(step)).loss;
+  return equal;
+}
+
+}  // namespace
+
+TEST_CASE("a training with error feedback continues bit for bit from a checkpoint") {
+  auto const net = any_length(nn::describe<float>(kept_gpt, kept_tokens));
+  ashlar::topology const axes{{"gpu", world_size()}};
+  ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
+  auto const plain = search::data_parallel(net, axes, m.machine());
+  bool in_background = false;
+  for (auto const* name : {"all-reduce", "zero1"}) {
+    auto const exact = sync::named(name, net, plain, m.machine());
+    for (auto const& wire :
+         {wires::with_feedback(wires::one_bit), wires::with_feedback(wires::power_sgd(1))}) {
+      CAPTURE(std::string(name) + " " + to_string(wire));
+      auto const plan = sync::encoded{wire}(net, exact, m.machine());
+      CHECK(continues(m, plan, plan, in_background));
+      in_background = !in_background;
+    }
+  }
+  // Another plan cannot use the errors, and a plan without wires does not need them.
+  auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(net, plain, m.machine());
+  auto const zero = sync::zero<1>{}(net, plan, m.machine());
+  CHECK_FALSE(continues(m, plan, zero, false));
+  CHECK_FALSE(continues(m, plan, plain, false));
+  CHECK_FALSE(continues(m, plain, plan, false));
+}
+
+TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
+  if (world_size() != 4) return;
+  auto const net = any_length(nn::describe<float>(kept_gpt, kept_tokens));
+  ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
+  ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
+  auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(
+      net, search::data_parallel(net, search::stage_mesh(whole, 0, 2), m.machine()), m.machine());
+  auto const staged = search::price_pipeline(net, plan, {0, 7, net.size()}, {0, 0}, 0, 2,
+                                             m.machine());
+  CHECK(continues(m, staged, staged, false));
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 3 4
+
+// Tests the wire power_sgd (plan/wire.hpp):
+//
+// - the result is the orthogonal projection of the sum, so it is a contraction, and it is the sum
+//   itself if its rank is not above that of the factors,
+// - with error feedback, what was sent is the sum of the gradients minus the last errors, and a
+//   constant gradient is sent ever better,
+// - bytes predicted, recorded and asked of MPI agree exactly; what gains nothing is sent exactly,
+// - training follows the losses without the wire, with the predicted bytes and memory, and has the
+//   same bits on both transports, with overlap and in buckets,
+// - a rank above the matrix is one sentence, and so is a NaN on every rank.
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/traffic_check.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/step/high_water.hpp>
+#include <ashlar/sync/encoded.hpp>
+#include <ashlar/sync/named.hpp>
+#include <ashlar/tensor/from_local.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/redistribute_encoded.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace sync = ashlar::sync;
+namespace train = ashlar::train;
+namespace wires = ashlar::wires;
+using namespace ashlar::placements;
+using ashlar::sbp;
+
+constexpr std::int64_t matrix_rows = 48, matrix_columns = 40;
+using factored_matrix = std::vector<float>;
+
+double squared_norm(factored_matrix const& x) {
+  double sum = 0;
+  for (auto const v : x) sum += double(v) * double(v);
+  return sum;
+}
+factored_matrix minus(factored_matrix const& a, factored_matrix const& b) {
+  factored_matrix d(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) d[i] = a[i] - b[i];
+  return d;
+}
+
+/// Returns a matrix of normal numbers that depend on the rank and on `seed`.
+factored_matrix random_matrix(int seed) {
+  factored_matrix x(static_cast<std::size_t>(matrix_rows * matrix_columns));
+  ashlar::device::host::fill_normal<float>(static_cast<std::uint64_t>(1000 * seed + world_rank()),
+                                           1, 0, matrix_rows * matrix_columns, 0, 1, x.data());
+  return x;
+}
+/// Returns a matrix of rank 1.
+factored_matrix outer_product(int seed) {
+  auto const factors = random_matrix(seed);
+  factored_matrix x(factors.size());
+  for (std::int64_t i = 0; i < matrix_rows; ++i)
+    for (std::int64_t j = 0; j < matrix_columns; ++j)
+      x[static_cast<std::size_t>(i * matrix_columns + j)] =
+          factors[static_cast<std::size_t>(i)] * factors[static_cast<std::size_t>(matrix_rows + j)];
+  return x;
+}
+
+auto addend_on(ashlar::mesh const& m, factored_matrix const& x) {
+  return ashlar::from_local<2>(m, {matrix_rows, matrix_columns}, sbp<P>{}, x);
+}
+
+auto const factored_gpt = nn::tied(nn::embedding(13, 16), nn::repeat(1, nn::gpt_block(16, 2)),
+                                   nn::layer_norm(16), nn::output_embedding(16, 13));
+nn::token_batch const factored_tokens{12, 4, 2};
+
+auto factored_data(unsigned step) {
+  return data_for<std::int32_t>(factored_gpt, factored_tokens, 13, 13, step, 5);
+}
+
+template <class Plan>
+std::vector<double> factored_losses(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
+  auto model = nn::place<float>(factored_gpt, m, plan, 7);
+  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1, .overlap = how});
+  std::vector<double> all;
+  for (unsigned step = 0; step < 5; ++step)
+    all.push_back(trainer.step(factored_data(step % 3)).loss);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the sum is projected on few columns, and sums of low rank arrive as they are") {
+  int const p = world_size();
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const m = mesh_on(on, {{"gpu", p}});
+    for (int seed = 1; seed < 4; ++seed) {
+      auto const x = addend_on(m, random_matrix(seed));
+      auto const exact = to_full(x);
+      auto const y = to_full(redistribute(x, sbp<B>{}, sync::wire<sync::power_sgd<4>>{}));
+      if (p == 1) {
+        CHECK(y == exact);  // nothing is sent
+        continue;
+      }
+      // x - y is orthogonal to y, so that |x - y|² = |x|² - |y|².
+      double const all = squared_norm(exact), sent = squared_norm(y),
+                   lost = squared_norm(minus(exact, y));
+      CHECK(lost == doctest::Approx(all - sent).epsilon(1e-4));
+      CHECK(sent >= all * 4.0 / matrix_columns);  // at least the share of four columns among all
+      CHECK(sent < 0.9 * all);
+    }
+    auto const x = addend_on(m, outer_product(1));
+    auto const exact = to_full(x);
+    auto const y = to_full(redistribute(x, sbp<B>{}, sync::wire<sync::power_sgd<4>>{}));
+    CHECK(squared_norm(minus(exact, y)) <= 1e-7 * squared_norm(exact));
+    auto const zero = addend_on(
+        m, factored_matrix(static_cast<std::size_t>(matrix_rows * matrix_columns)));
+    CHECK(squared_norm(to_full(redistribute(zero, sbp<B>{}, sync::wire<sync::power_sgd<4>>{}))) ==
+          0);
+  }
+}
+
+TEST_CASE("with error feedback, what was sent is the sum of the gradients minus the last errors") {
+  if (world_size() == 1) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  ashlar::wire_errors errors;
+  factored_matrix sent(static_cast<std::size_t>(matrix_rows * matrix_columns)), made(sent);
+  for (int step = 0; step < 8; ++step) {
+    auto const x = addend_on(m, random_matrix(step));
+    auto const y = to_full(redistribute(x, sbp<B>{}, sync::wire<sync::power_sgd<2>>{}, errors));
+    auto const exact = to_full(x);
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += y[i], made[i] += exact[i];
+  }
+  auto const left = to_full(addend_on(m, errors.step(1)));
+  CHECK(squared_norm(minus(minus(made, left), sent)) <= 1e-8 * squared_norm(made));
+  CHECK(squared_norm(left) > 0.1 * squared_norm(made));  // the identity is not trivial
+  CHECK(errors.step(0).size() == static_cast<std::size_t>(2 * matrix_columns));
+
+  // The factors of the last run are a better start than random ones: the share of a constant
+  // gradient that has not been sent falls.
+  ashlar::wire_errors kept;
+  auto x = outer_product(1);
+  auto const constant = random_matrix(2);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 10 * x[i] + constant[i];
+  auto const g = addend_on(m, x);
+  auto const exact = to_full(g);
+  factored_matrix sum(x.size());
+  double before = 1;
+  for (int step = 1; step <= 24; ++step) {
+    auto const y = to_full(redistribute(g, sbp<B>{}, sync::wire<sync::power_sgd<2>>{}, kept));
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += y[i] - exact[i];
+    if (step % 8 != 0) continue;
+    double const share = std::sqrt(squared_norm(sum) / squared_norm(exact)) / step;
+    CHECK(share < before);
+    before = share;
+  }
+}
+
+TEST_CASE("the factors have the planned bytes, and what gains nothing is sent exactly") {
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    auto const x = addend_on(m, random_matrix(1)).as_dynamic();
+    for (auto const* to : {"B", "S(0)", "S(1)", "O(0)"})
+      for (int const rank : {1, 4, 7, 40}) {
+        auto const target = ashlar::parse_placement(to);
+        auto const wire = wires::power_sgd(rank);
+        auto const plan = plan_redistribution(x, target, wire).plan;
+        CAPTURE(std::string(to) + " " + to_string(wire));
+        traffic_check check(m, on);
+        auto const y = redistribute(x, target, wire);
+        CHECK(check.difference(predicted(m, plan)) == "");
+        bool const pays = world_size() > 1 &&
+                          2 * rank * (matrix_rows + matrix_columns) < matrix_rows * matrix_columns;
+        CHECK((plan.steps.size() > 0 && plan.steps[0].wire.is_factored()) == pays);
+        auto const exact = to_full(redistribute(x, target));  // perhaps by other steps
+        if (!pays) CHECK(squared_norm(minus(to_full(y), exact)) <= 1e-10 * squared_norm(exact));
+        if (pays && rank == 4 && world_size() == 4)  // both factors are cut evenly
+          CHECK(plan.received_bytes(m.topology(), m.coordinate()) ==
+                2 * (world_size() - 1) * 4 * rank * (matrix_rows + matrix_columns) / world_size());
+      }
+    auto const vector = ashlar::full<float>(m, {100}, sbp<P>{}, 1);
+    CHECK(to_full(redistribute(vector, sbp<B>{}, sync::wire<sync::power_sgd<4>>{})) ==
+          to_full(redistribute(vector, sbp<B>{})));
+    CHECK(has(message_of([&] { redistribute(x, x.placement(), wires::power_sgd(41)); }),
+              "the rank of power-sgd is above the number of rows or columns"));
+  }
+}
+
+TEST_CASE("training with factors follows the losses without them, with the planned bytes") {
+  ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
+  auto const net = any_length(nn::describe<float>(factored_gpt, factored_tokens));
+  auto const wire = wires::with_feedback(wires::power_sgd(2));
+  for (auto const* const name : {"all-reduce", "zero1", "owners"}) {
+    std::vector<std::vector<double>> found;
+    for (auto const on : {transport::messages, transport::shared_memory}) {
+      auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}}, slow_messages);
+      auto const exact = sync::named(
+          name, net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
+      auto const plan = sync::encoded{wire}(net, exact, m.machine());
+      CAPTURE(name);
+      CHECK(has_wires(plan) == (world_size() > 1));
+      found.push_back(factored_losses(m, plan, train::overlap::none));
+      found.push_back(factored_losses(m, plan, train::overlap::as_planned));
+      auto const expected = factored_losses(m, exact, train::overlap::none);
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        CHECK(std::abs(found[0][k] - expected[k]) < 0.3);
+      if (world_size() > 1) CHECK(found[0] != expected);
+
+      auto model = nn::place<float>(factored_gpt, m, plan, 7);
+      train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
+      CHECK(search::high_water(trainer.program()).peak == plan.memory);
+      traffic_check const check(m, on);
+      trainer.step(factored_data(0));
+      CHECK(check.difference(expected_records(net, plan, m)) == "");
+    }
+    for (auto const& it : found) CHECK(it == found[0]);
+  }
+}
+
+TEST_CASE("a rank above a matrix of the net is one sentence, and so is a NaN") {
+  if (world_size() == 1) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  auto const net = any_length(nn::describe<float>(factored_gpt, factored_tokens));
+  auto const plain = search::data_parallel(net, m.topology(), m.machine());
+  CHECK(has(message_of([&] { sync::encoded{wires::power_sgd(14)}(net, plain, m.machine()); }),
+            "parameter table: the rank of power-sgd is above"));
+  CHECK(has(message_of([&] { sync::encoded{wires::power_sgd(0)}(net, plain, m.machine()); }),
+            "the wire power_sgd has factors of rank 1 or more, not of rank 0"));
+  for (auto const& wire : {wires::power_sgd(2), wires::with_feedback(wires::power_sgd(2))}) {
+    auto const plan = sync::encoded{wire}(net, plain, m.machine());
+    auto model = nn::place<float>(factored_gpt, m, plan, 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0.01});
+    trainer.step(factored_data(0));
+    int number = 0;
+    model.for_each_parameter([&](auto& p) {
+      if (number++ == 0 && world_rank() == 1)
+        *p.value().template data_as<float>() = std::numeric_limits<float>::quiet_NaN();
+    });
+    auto const text = message_of([&] { trainer.step(factored_data(1)); });
+    CHECK(has(text, "the gradient norm"));
+    CHECK(has(text, "Gradients are sent as " + to_string(wire)));
+  }
+}
+
+}  // namespace ashlar_test

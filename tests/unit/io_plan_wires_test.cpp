@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests that the wires of gradients are kept in files of plans and of pipelines and in headers, and
+// that a file with a wrong wire gets one sentence.
+
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/temporary_folder.hpp>
+
+#include <ashlar/io/json/pipeline_file.hpp>
+#include <ashlar/io/plan_header.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/encoded.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace io = ashlar::io;
+namespace wires = ashlar::wires;
+using nlohmann::json;
+
+struct wired_plan {
+  search::problem net = block_net(2, {4, 6}, 8);
+  ashlar::topology mesh = ashlar::parse_topology("gpu=2");
+  ashlar::machine machine = ashlar::machines::gpu_cluster;
+  search::plan plain = search::data_parallel(net, mesh, machine);
+
+  search::plan encoded(ashlar::wire_format const& wire) const {
+    return ashlar::sync::encoded{wire}(net, plain, machine);
+  }
+};
+
+/// Returns the first parameter of a file that has a wire.
+json& wired_parameter(json& file) {
+  for (auto& element : file["elements"])
+    if (element.contains("parameters"))
+      for (auto& p : element["parameters"])
+        if (p.contains("wire")) return p;
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("the wires of gradients are kept in plan files, in version 6") {
+  temporary_folder const f;
+  wired_plan const s;
+  auto const path = f.file("plan.json");
+  auto const load = [&](json const& j) {
+    std::ofstream(path) << j;
+    return io::load_plan(path, s.net, s.mesh, s.machine);
+  };
+  auto const read = [&] { return json::parse(std::ifstream(path)); };
+  for (auto const& wire : {wires::bf16, wires::with_feedback(wires::int8), wires::top_k(100),
+                           wires::with_feedback(wires::power_sgd(2))}) {
+    auto const plan = s.encoded(wire);
+    io::save_plan(path, s.net, plan);
+    auto j = read();
+    CHECK(j["version"] == 6);
+    CHECK(wired_parameter(j)["wire"] == to_string(wire));
+    auto const loaded = load(j);
+    CHECK(loaded.choices == plan.choices);
+    CHECK(loaded.memory == plan.memory);
+    CHECK(loaded.seconds == plan.seconds);
+    CHECK(fingerprint(loaded) == fingerprint(plan));
+    j["version"] = 5;
+    CHECK(has(message_of([&] { load(j); }), "\"wire\" is not a known key"));
+  }
+  auto j = read();
+  j["version"] = 6;
+  for (auto const* bad : {"int9", "top-k/0", "power-sgd/", "exact+feedback", ""}) {
+    wired_parameter(j)["wire"] = bad;
+    CHECK(has(message_of([&] { load(j); }),
+              "wire: there is no wire \"" + std::string(bad) + "\". Wires are exact, bf16"));
+  }
+  wired_parameter(j)["wire"] = 8;
+  CHECK(has(message_of([&] { load(j); }), "plan.json"));
+  io::save_plan(path, s.net, s.plain);
+  CHECK(read()["version"] == 1);
+}
+
+TEST_CASE("the wires of gradients are kept in pipeline files, in version 5") {
+  temporary_folder const f;
+  wired_plan const s;
+  auto const path = f.file("pipeline.json");
+  auto const whole = ashlar::parse_topology("gpu=4");
+  auto const plan = search::price_pipeline(s.net, s.encoded(wires::half), {0, 8, s.net.size()},
+                                           {0, 0}, 0, s.net.micro_batches, s.machine);
+  io::save_pipeline(path, s.net, plan);
+  CHECK(json::parse(std::ifstream(path))["version"] == 5);
+  auto const loaded = io::load_pipeline(path, s.net, whole, s.machine);
+  CHECK(loaded.chosen.choices == plan.chosen.choices);
+  CHECK(has_wires(loaded.chosen));
+}
+
+TEST_CASE("headers of plans have the wires of gradients as expressions") {
+  wired_plan const s;
+  auto const text = [&](ashlar::wire_format const& wire) {
+    return io::plan_header_text(s.net, s.encoded(wire), "p");
+  };
+  CHECK(has(text(wires::one_bit), ", {}, false, wires::one_bit}"));
+  CHECK(has(text(wires::with_feedback(wires::top_k(8))),
+            ", {}, false, wires::with_feedback(wires::top_k(8))}"));
+  CHECK(has(text(wires::power_sgd(2)), ", {}, false, wires::power_sgd(2)}"));
+  CHECK(!has(io::plan_header_text(s.net, s.plain, "p"), "wires::"));
+}
+
+}  // namespace ashlar_test
