@@ -28,10 +28,11 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <ashlar/search/best_pipeline.hpp>
-#include <ashlar/search/cut_bounds.hpp>
+#include <ashlar/search/candidate_bounds.hpp>
 #include <ashlar/search/limited_stages.hpp>
 #include <ashlar/search/recompute_to_fit.hpp>
 
@@ -111,19 +112,6 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
-  /// as long as the passes of that many, which weighs passes against synchronization.
-  static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
-    chain.micro_batches += parts - 1;
-    return chain;
-  }
-
-  /// Returns the cut into stages of equally many blocks, or an empty list if there is none.
-  static std::vector<int> equal_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
-                                       int stages) {
-    return blocks.count % stages == 0 ? stage_limits(net, blocks, stages) : std::vector<int>{};
-  }
-
   void consider(repeated_blocks const& blocks, int parts, int axis) {
     auto const& net = nets_.back();
     candidate c;
@@ -137,48 +125,10 @@ class pipeline_search {
     auto const chain = weighed(net, parts);
     c.chosen = planned(layout_, chain, c.mesh, unlimited_, {}, filter_from(pins, 0));
     c.chosen.recomputed = net.recomputed;
-    c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap) : least_of(c, blocks);
+    c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap)
+                         : least_of_candidate(c, net, blocks, schedules_, options_.any_cuts,
+                                              unlimited_, layout_, moves_);
     candidates_.push_back(std::move(c));
-  }
-
-  /// Returns a lower bound of the seconds of a step for all placements, cuts and schedules, without
-  /// a memory limit. Returns `unreachable` if there is no schedule for these numbers of parts and
-  /// micro-batches.
-  double least_of(candidate const& c, repeated_blocks const& blocks) {
-    auto const& net = net_of(c);
-    int const m = net.micro_batches;
-    bool const plain = std::all_of(schedules_.begin(), schedules_.end(), is_plain);
-    auto const points = options_.any_cuts || !plain ? cutting_points(net)
-                                                    : stage_limits(net, blocks, c.parts);
-    auto const chain = plain ? weighed(net, c.parts) : net;
-    auto const each = least_of_pieces(chain, points, c.mesh, unlimited_, layout_, moves_,
-                                      c.pins.get());
-    double sum = 0;
-    std::vector<piece_least> pieces;
-    for (std::size_t k = 0; k < each.size(); ++k) {
-      sum += each[k];
-      pieces.push_back({each[k]});
-      set_ideal_work(pieces.back(), net, points[k], points[k + 1], c.mesh.ranks(), machine_);
-    }
-    cut_bounds const bounds(std::move(pieces), m, chain.micro_batches);
-    double least = unreachable;
-    for (auto const& choice : schedules_) {
-      if (!permits(c, choice)) continue;
-      std::vector<int> cut;
-      if (!options_.any_cuts) {
-        for (int const first : equal_limits(net, blocks, c.parts * choice.chunks))
-          cut.push_back(static_cast<int>(std::lower_bound(points.begin(), points.end(), first) -
-                                         points.begin()));
-        if (cut.empty()) continue;
-      }
-      least = std::min(least, bounds.least(choice, c.parts, cut));
-    }
-    return std::max(least,
-                    plain ? least_plain_step(sum, c.parts, m, chain.micro_batches) : sum / c.parts);
-  }
-
-  bool permits(candidate const& c, schedule_choice const& choice) const {
-    return c.parts > 1 ? choice.permits(c.parts, net_of(c).micro_batches) : is_plain(choice);
   }
 
   void list_attempts(std::size_t k) {
@@ -187,7 +137,7 @@ class pipeline_search {
     candidate_costs<N> costs(net, c.chosen, c.axis, machine_);
     auto const blocks = find_blocks(net);
     for (auto const& choice : schedules_) {
-      if (!permits(c, choice)) continue;
+      if (!permits(c, choice, net.micro_batches)) continue;
       if (!choice.fits_costs() &&
           best_.exceeds(make_schedule(choice, c.parts, net.micro_batches, {}, {})))
         continue;
@@ -334,13 +284,21 @@ class pipeline_search {
     return best;
   }
 
-  /// Raises the lower bound of all pipelines: searches more stages of the candidate of least bound,
-  /// as long as this may raise the bound. Makes at most eight rounds per pipeline whose stages were
-  /// searched alone before.
+  /// Raises the lower bound of all pipelines. Again and again takes the candidate of least bound,
+  /// and raises its bound with a price of memory, or else by searching more of its stages. Ends if
+  /// neither may raise the bound. Makes at most eight rounds of searches per pipeline whose stages
+  /// were searched alone before.
   void raise_bound() {
-    for (int left = 8 * searched_; left > 0; --left) {
+    double price = machine_.memory > 0 ? 0.1 * known() / double(machine_.memory) : 0;
+    for (int left = 8 * searched_;;) {
       auto const [k, least] = least_of_all();
       if (least >= known() * (1 - 1e-9)) return;
+      if (auto& c = candidates_[k]; !std::exchange(c.is_priced, true)) {
+        c.least = std::max(
+            c.least, least_below_limit<Layout>(c, net_of(c), machine_, known(), price, moves_));
+        continue;
+      }
+      if (left-- <= 0) return;
       bool is_any = false;
       for (auto& a : attempts_) {
         if (a.candidate != k || !has_bound(a)) continue;
