@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the lower bound of pipelines with any cuts. For small random chains, the test tries all
+// placements, cuts, schedules and numbers of recomputed segments. No pipeline takes less than the
+// bound, with and without a memory limit.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/pipeline.hpp>
+
+#include "search_enumerations.hpp"
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace pipelines = ashlar::pipelines;
+
+/// A pipeline's seconds and memory.
+struct tried_pipeline {
+  double seconds;
+  std::int64_t memory;
+};
+
+/// Advances the digits of a number, where digit k has base(k) values. Returns false when all
+/// numbers have been visited.
+template <class Base>
+bool next_number(std::vector<int>& digits, Base const& base) {
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    if (++digits[k] < base(k)) return true;
+    digits[k] = 0;
+  }
+  return false;
+}
+
+/// Returns all pipelines of a chain on `parts` parts of the mesh t with these schedules.
+std::vector<tried_pipeline> all_pipelines(search::problem const& net, int parts,
+                                          ashlar::topology const& t, ashlar::machine const& m,
+                                          std::vector<std::string> const& schedules) {
+  auto const mesh = search::stage_mesh(t, 0, parts);
+  int const batches = net.micro_batches;
+  std::vector<std::vector<search::layer_choice>> choices;
+  for (int i = 0; i < net.size(); ++i) choices.push_back(search::layer_choices(net.spec(i), mesh));
+  std::vector<tried_pipeline> all;
+  search::plan chosen;
+  chosen.mesh = mesh;
+  std::vector<int> at(choices.size());
+  do {
+    chosen.choices.clear();
+    for (std::size_t i = 0; i < at.size(); ++i)
+      chosen.choices.push_back(choices[i][std::size_t(at[i])]);
+    for (auto const& choice : search::schedule_choices(schedules, {2})) {
+      if (!choice.permits(parts, batches)) continue;
+      int const stages = parts * choice.chunks;
+      for_each_cut(search::detail::cutting_points(net), stages, [&](auto const& limits) {
+        std::vector<int> again(std::size_t(stages), 0);
+        auto const segments = [&](std::size_t s) {
+          return 1 + search::stage_of(net, limits[s], limits[s + 1], 1).segments;
+        };
+        do {
+          auto const price = [&](pipelines::schedule const& order) {
+            auto p = search::price_pipeline(net, chosen, limits, again, 0, batches, m, order);
+            all.push_back({p.seconds(), p.chosen.memory});
+            return p;
+          };
+          if (choice.kind == search::schedule_kind::searched) {
+            for_each_depths(parts, batches, {}, [&](auto const& depths) {
+              price(pipelines::with_warm_ups(depths, batches));
+            });
+            continue;
+          }
+          auto const first = price(search::make_schedule(choice, parts, batches, {}, {}));
+          if (choice.fits_costs())
+            price(search::make_schedule(choice, parts, batches, costs_of(first), {}));
+        } while (next_number(again, segments));
+      });
+    }
+  } while (next_number(at, [&](std::size_t i) { return int(choices[i].size()); }));
+  return all;
+}
+
+TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed segments") {
+  std::vector<std::string> const lists[] = {{"1f1b"},
+                                            {"searched"},
+                                            {"zb_h1"},
+                                            {"interleaved", "gpipe"},
+                                            {"zb_v", "dual_pipe_v"},
+                                            {"1f1b", "delayed", "eager"}};
+  int tried = 0, near = 0, raised = 0;
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    random_cases draw(seed);
+    bool const linear = draw.below(2) == 0;
+    int const maps = linear ? 2 : 2 + draw.below(2), batches = 2 * (1 + draw.below(2));
+    auto const& schedules = lists[draw.below(6)];
+    shape const x{2 * (1 + draw.below(3)), 2 * (1 + draw.below(3))};
+    int const saves = draw.below(5);
+    double const work = draw.log_uniform(0.1, 30);
+    auto const chain = [&](int m) {
+      search::problem net;
+      net.micro_batches = m;
+      net.optimizer_states = 1;
+      for (int b = 0; b < maps; ++b) {
+        int const first = net.size();
+        if (linear && b == 0) {
+          net.add(linear_spec(x, int(x[1])));
+        } else {
+          auto spec = map_spec("map", x, ashlar::nonlinear_training_rows("md"), saves);
+          spec.forward_values *= work;
+          spec.backward_values *= work;
+          net.add(spec);
+        }
+        net.add_segment(first);
+      }
+      net.add(map_spec("last", x, ashlar::nonlinear_training_rows("md"), saves));
+      net.add(cross_entropy_spec(x));
+      return net;
+    };
+    ashlar::topology const t{{"node", 4, ashlar::link_tier::inter_node}};
+    auto m = draw.machine();
+    m.memory = 0;
+    CAPTURE(seed);
+    CAPTURE(schedules[0]);
+    auto const all = all_pipelines(chain(batches), 2, t, m, schedules);
+    search::pipeline_options const how{{2}, {batches}, schedules, {2}, true};
+    REQUIRE(!all.empty());
+    auto const free = search::pipeline(chain, t, m, how);
+    for (double const share : {1.0, 0.8, 0.6, 0.45}) {
+      m.memory = share == 1 ? 0 : std::int64_t(share * double(free.chosen.memory));
+      CAPTURE(share);
+      double least = 0;
+      for (auto const& p : all)
+        if ((m.memory == 0 || p.memory <= m.memory) && (least == 0 || p.seconds < least))
+          least = p.seconds;
+      if (least == 0) continue;
+      try {
+        auto const found = search::pipeline(chain, t, m, how);
+        ++tried;
+        CHECK(found.lower_bound <= least * (1 + 1e-9));
+        CHECK(found.lower_bound >= free.lower_bound * (1 - 1e-9));
+        near += found.lower_bound > 0.8 * least;
+        raised += found.lower_bound > free.lower_bound * (1 + 1e-6);
+      } catch (ashlar::error const&) {
+        CHECK(share < 0.7);  // the search need not find a plan below every limit
+      }
+    }
+  }
+  MESSAGE("tried " << tried << ", bound above 80 % in " << near << ", raised by memory in "
+                   << raised);
+  CHECK(tried > 40);
+  CHECK(2 * near > tried);
+  CHECK(raised > 5);
+}
+
+}  // namespace
+}  // namespace ashlar_test
