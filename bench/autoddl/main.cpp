@@ -159,9 +159,12 @@ outcome best_of(experiment const& e, Layout const& layout) {
     auto const found = search::pipeline(e.net, e.ranks, e.machine, {e.stages, e.micro_batches},
                                         layout);
     char text[200];
-    std::snprintf(text, sizeof text, "%s; %zu stages, %d micro-batches; %.1f GB; gap %.1f %%",
-                  to_string(found.chosen.mesh).c_str(), found.stages.size(), found.micro_batches(),
-                  1e-9 * static_cast<double>(found.chosen.memory), 100 * found.chosen.gap);
+    std::snprintf(
+        text, sizeof text,
+        "%s; %zu stages, %d micro-batches; %.1f GB; gap %.1f %%; %.1f %% exposed transfers",
+        to_string(found.chosen.mesh).c_str(), found.stages.size(), found.micro_batches(),
+        1e-9 * static_cast<double>(found.chosen.memory), 100 * found.chosen.gap,
+        100 * found.exposed / found.seconds());
     return {found.seconds(), found.chosen.communication_seconds, text};
   } catch (ashlar::error const&) {
     return {};
