@@ -100,16 +100,16 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
     int const maps = linear ? 2 : 3, batches = 2 * (1 + draw.below(2));
     auto const& schedules = lists[draw.below(6)];
     shape const x{2 * (1 + draw.below(3)), 2 * (1 + draw.below(3))};
-    int const saves = draw.below(5);
+    int const saves = draw.below(5), wide = 16 * (1 + draw.below(4));
     double const work = draw.log_uniform(0.1, 30);
     auto const chain = [&](int m) {
       search::problem net;
       net.micro_batches = m;
-      net.optimizer_states = 1;
+      net.optimizer_states = 2;
       for (int b = 0; b < maps; ++b) {
         int const first = net.size();
-        if (linear && b == 0) {
-          net.add(linear_spec(x, int(x[1])));
+        if (linear && b == 1) {  // its parameters need most of the memory
+          net.add(linear_spec(x, wide));
         } else {
           auto spec = map_spec("map", x, ashlar::nonlinear_training_rows("md"), saves);
           spec.forward_values *= work;
@@ -118,7 +118,7 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
         }
         net.add_segment(first);
       }
-      net.add(cross_entropy_spec(x));
+      net.add(cross_entropy_spec(linear ? shape{x[0], wide} : x));
       return net;
     };
     ashlar::topology const t{{"node", 4, ashlar::link_tier::inter_node}};
@@ -130,7 +130,7 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
     search::pipeline_options const how{{2}, {batches}, schedules, {2}, true};
     if (all.empty()) continue;  // too few layers for two stages a part
     auto const free = search::pipeline(chain, t, m, how);
-    for (double const share : {1.0, 0.8, 0.6, 0.45}) {
+    for (double const share : {1.0, 0.8, 0.65, 0.5}) {
       m.memory = share == 1 ? 0 : std::int64_t(share * double(free.chosen.memory));
       CAPTURE(share);
       double least = 0;
@@ -152,7 +152,7 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
   }
   MESSAGE("tried " << tried << ", missed " << missed << ", bound above 80 % in " << near
                    << ", raised by memory in " << raised);
-  CHECK(tried > 30);
+  CHECK(tried > 20);
   CHECK(10 * missed < tried);
   CHECK(2 * near > tried);
   CHECK(raised > 5);

@@ -82,34 +82,37 @@ double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const
                   plain ? least_plain_step(sum, c.parts, m, chain.micro_batches) : sum / c.parts);
 }
 
-/// Returns a bound below the memory limit of the machine, for steps of fewer than `known` seconds.
-/// Returns 0 if there is no such bound. `price` is a price of memory to begin with, in seconds per
+/// Returns a bound below the memory limit of the machine, between c.least and `known`. `whole` says
+/// whether the backward passes of all schedules are whole. `price` is a price of memory to begin with, in seconds per
 /// byte, and becomes the best one found.
 template <class Layout, int N>
 double least_below_limit(pipeline_candidate<N> const& c, basic_problem<N> const& net,
-                         machine const& m, double known, double& price, shared_moves& moves) {
+                         machine const& m, bool whole, double known, double& price,
+                         shared_moves& moves) {
   // Other layouts may choose among other plans, and on other meshes.
   if constexpr (std::derived_from<Layout, optimal_layout>) {
     auto const points = cutting_points(net);
     std::size_t const n = points.size() - 1;
-    if (m.memory == 0 || c.pins != nullptr || !has_memory_price(net, points, c.mesh)) return 0;
-    priced_parts pipeline{points, std::vector<double>(n), c.parts, known};
-    double remaining = 0, before = 0, heads = 0;
+    if (m.memory == 0 || c.pins != nullptr || !has_memory_price(net, points, c.mesh))
+      return c.least;
+    priced_parts pipeline{points, std::vector<double>(n), c.parts, 0, c.least, known};
+    double remaining = 0, before = 0;
     for (std::size_t k = n; k-- > 0;) {
       piece_least piece;
       set_ideal_work(piece, net, points[k], points[k + 1], c.mesh.ranks(), m);
-      pipeline.remaining[k] = remaining += piece.forward + piece.input;
+      pipeline.remaining[k] = remaining += piece.forward + piece.input +
+                                           (whole ? piece.weights : 0);
     }
     // Before the first stage of part p lie at least p pieces.
     for (std::size_t p = 0; p < n && p < static_cast<std::size_t>(c.parts); ++p) {
       piece_least piece;
       set_ideal_work(piece, net, points[p], points[p + 1], c.mesh.ranks(), m);
-      heads += before;
+      pipeline.heads += before;
       before += piece.forward;
     }
-    return (least_at_memory_price(net, pipeline, c.mesh, m, price, moves) + heads) / c.parts;
+    return least_at_memory_price(net, pipeline, c.mesh, m, price, moves);
   } else {
-    return 0;
+    return c.least;
   }
 }
 

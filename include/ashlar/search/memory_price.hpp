@@ -12,19 +12,19 @@
 // bytes for the whole step, and h bytes per micro-batch from its forward pass to the gradient of
 // its input. Then
 //
-//   s T >= Σ ( m u + g )       the mean over all parts
+//   s T >= Σ ( m u + g ) + e   the mean over all parts
 //   s M >= Σ ( l + n h )       the mean over all parts and over the time of the step
 //
-// where n is the mean number of micro-batches in flight. A micro-batch stays at least until all
-// later pieces have run its forward pass and the gradient of its input. Let d be a lower bound of
-// these seconds, with the passes of the piece itself. By Little's law n = m d / T. Only steps
-// shorter than a known one are of interest, so n >= m d / known. Alternatively, n = 1 for all
-// pieces: while the last stage begins to run backward for the first time, no other stage has done
+// where e is the sum over all parts of the seconds before their first pass, and n is the mean number
+// of micro-batches in flight. A micro-batch stays at least until all later pieces have run its
+// forward pass and the gradient of its input. Let d be a lower bound of these seconds, with the
+// passes of the piece itself. By Little's law n >= m d / T. For steps shorter than x seconds,
+// n >= m d / x. Alternatively, n = 1 for all pieces: while the last stage begins to run backward for the first time, no other stage has done
 // so, and all hold a micro-batch. The one with the larger sum of n is taken.
 //
 // Memory has a price λ in seconds per byte. With any λ >= 0,
 //
-//   s T >= Σ min ( m u + g + λ ( l + n h ) ) - λ s M
+//   s T >= Σ min ( m u + g + λ ( l + n h ) ) - λ s M + e
 //
 // where each minimum is over the plans of one piece and over whether its segments are recomputed.
 // The best λ is found approximately. The n of pieces are rounded down to a few levels, so that most
@@ -45,6 +45,8 @@ struct priced_parts {
   std::vector<int> points;        ///< the first element of each piece, and the number of elements
   std::vector<double> remaining;  ///< d of each piece, in seconds
   int parts = 1;
+  double heads = 0;  ///< lower bound of the seconds before the first pass, summed over all parts
+  double least = 0;  ///< a lower bound of the seconds of a step that is known already
   double known = unreachable;  ///< only steps of fewer seconds are of interest
 };
 
@@ -59,8 +61,8 @@ double least_at_memory_price_here(basic_problem<N> const& net, priced_parts cons
                                   shared_moves& moves);
 #endif
 
-/// Returns a lower bound of the sum over all parts of ( m u + g ), for steps shorter than the known
-/// one. `price` is a λ to begin with, and becomes the best one found. `t` is the mesh of a part.
+/// Returns the bound, which is between pipeline.least and pipeline.known. `price` is a λ to begin
+/// with, and becomes the best one found. `t` is the mesh of a part.
 /// Expects that the bound exists (has_memory_price).
 template <int N>
 double least_at_memory_price(basic_problem<N> const& net, priced_parts const& pipeline,

@@ -25,30 +25,21 @@ class priced_pieces {
                 machine const& m, shared_moves& moves)
       : net_(net), pipeline_(pipeline), mesh_(t), machine_(m), moves_(moves) {
     for (std::size_t k = 0; k + 1 < pipeline.points.size(); ++k)
-      ++pieces_[{kind_of(pipeline.points[k], pipeline.points[k + 1]), level_of(k)}];
+      kind_of_.push_back(kind_of(pipeline.points[k], pipeline.points[k + 1]));
   }
 
-  /// Returns the largest bound that it finds. `price` is a λ to begin with, and becomes the best
-  /// one found.
+  /// Returns the bound. `price` is a λ to begin with, and becomes the best one found. A step takes
+  /// at least x seconds if the bound for steps shorter than x is at least x. The largest such x is
+  /// found approximately.
   double least(double& price) {
-    double const enough = pipeline_.parts * pipeline_.known;
-    double best = at_price(price);
-    auto const improves = [&](double factor) {
-      double const other = best < enough ? at_price(price * factor) : best;
-      if (other <= best) return false;
-      best = other;
-      price *= factor;
-      return true;
-    };
-    if (!improves(4)) {
-      while (improves(0.25)) {
-      }
-    } else {
-      while (improves(4)) {
-      }
+    double low = pipeline_.least, high = pipeline_.known;
+    for (int round = 0; round < rounds && low < high; ++round) {
+      double const x = round == 0 ? high : low + (high - low) / 4;
+      double const found = least_below(x, price);
+      low = std::max(low, std::min(found, x));
+      if (found < x) high = x;
     }
-    if (!improves(2)) improves(0.5);
-    return std::min(best, enough) * (1 - 1e-9);
+    return low;
   }
 
  private:
@@ -85,19 +76,38 @@ class priced_pieces {
     return static_cast<int>(kinds_.size()) - 1;
   }
 
-  /// Returns the number n of piece k, rounded down to a level.
-  double level_of(std::size_t k) const {
-    double const all = in_flight(0);
+  /// Returns the bound for steps shorter than `known` seconds.
+  double least_below(double known, double& price) {
+    pieces_.clear();
+    double const most = net_.micro_batches * pipeline_.remaining[0] / known;
     double sum = 0;
-    for (std::size_t i = 0; i < pipeline_.remaining.size(); ++i) sum += in_flight(i);
-    if (sum < static_cast<double>(pipeline_.remaining.size())) return 1;
-    return std::floor(in_flight(k) / all * levels) * all / levels;
-  }
-  double in_flight(std::size_t k) const {
-    return net_.micro_batches * pipeline_.remaining[k] / pipeline_.known;
+    for (double const d : pipeline_.remaining) sum += net_.micro_batches * d / known;
+    bool const is_one = sum < static_cast<double>(kind_of_.size());
+    for (std::size_t k = 0; k < kind_of_.size(); ++k) {
+      double const share = pipeline_.remaining[k] / pipeline_.remaining[0];
+      ++pieces_[{kind_of_[k], is_one ? 1 : std::floor(share * levels) * most / levels}];
+    }
+    double best = at_price(price);
+    auto const improves = [&](double factor) {
+      double const other = at_price(price * factor);
+      if (other <= best) return false;
+      best = other;
+      price *= factor;
+      return true;
+    };
+    int left = most_steps;
+    if (!improves(4)) {
+      while (left-- > 0 && improves(0.25)) {
+      }
+    } else {
+      while (left-- > 0 && improves(4)) {
+      }
+    }
+    if (!improves(2)) improves(0.5);
+    return (best * (1 - 1e-9) + pipeline_.heads) / pipeline_.parts;
   }
 
-  /// Returns the bound at this price of memory.
+  /// Returns a lower bound of the sum of ( m u + g ) over all pieces, at this price of memory.
   double at_price(double price) {
     double sum = -price * pipeline_.parts * static_cast<double>(machine_.memory);
     for (auto const& [piece, count] : pieces_) {
@@ -129,7 +139,9 @@ class priced_pieces {
     return chain_solver<N>(model).solve();
   }
 
-  static constexpr int levels = 6;
+  static constexpr int levels = 6;      // of n
+  static constexpr int rounds = 4;      // of least()
+  static constexpr int most_steps = 4;  // of the search for a price
 
   basic_problem<N> const& net_;
   priced_parts const& pipeline_;
@@ -137,6 +149,7 @@ class priced_pieces {
   machine const& machine_;
   shared_moves& moves_;
   std::vector<kind> kinds_;
+  std::vector<int> kind_of_;                      // per piece: the index of its kind
   std::map<std::pair<int, double>, int> pieces_;  // how many pieces have a kind and a level of n
 };
 

@@ -294,8 +294,9 @@ class pipeline_search {
       auto const [k, least] = least_of_all();
       if (least >= known() * (1 - 1e-9)) return;
       if (auto& c = candidates_[k]; !std::exchange(c.is_priced, true)) {
-        c.least = std::max(
-            c.least, least_below_limit<Layout>(c, net_of(c), machine_, known(), price, moves_));
+        bool const whole = std::none_of(schedules_.begin(), schedules_.end(),
+                                        [](auto const& choice) { return choice.splits(); });
+        c.least = least_below_limit<Layout>(c, net_of(c), machine_, whole, known(), price, moves_);
         continue;
       }
       if (left-- <= 0) return;
