@@ -9,7 +9,6 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
@@ -47,8 +46,7 @@ void report_pipelines(ashlar::named_machine const& machine, csv_file& table) {
     auto const plan = search::pipeline(net_of, t, m, how);
     double const took = double(std::clock() - start) / CLOCKS_PER_SEC;
     std::string const text = std::to_string(plan.stages.size()) + " stages; " +
-                             std::to_string(plan.micro_batches()) + " micro-batches; " +
-                             search::schedule_text(schedule_of(plan));
+                             std::to_string(plan.micro_batches()) + " micro-batches";
     std::vector<std::string> const cells{"gpt3",
                                          without_commas(to_string(t)),
                                          std::string(machine.name),
@@ -56,7 +54,7 @@ void report_pipelines(ashlar::named_machine const& machine, csv_file& table) {
                                          name,
                                          number(took, "%.2f"),
                                          number(plan.seconds(), "%.3f"),
-                                         without_commas(text),
+                                         text,
                                          number(double(plan.chosen.memory) / 1e9, "%.1f"),
                                          number(100 * plan.chosen.gap, "%.1f")};
     std::printf("%s: %s CPU s; a step takes %s s with %s and %s GB, gap %s %%\n", name,
