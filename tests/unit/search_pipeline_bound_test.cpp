@@ -99,16 +99,17 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
     bool const linear = draw.below(2) == 0;
     int const maps = linear ? 2 : 3, batches = 2 * (1 + draw.below(2));
     auto const& schedules = lists[draw.below(6)];
-    shape const x{2 * (1 + draw.below(3)), 2 * (1 + draw.below(3))};
-    int const saves = draw.below(5), wide = 16 * (1 + draw.below(4));
+    shape const x{(linear ? 8 : 2) * (1 + draw.below(3)), 2 * (1 + draw.below(3))};
+    int const saves = draw.below(5), wide = 4 * (1 + draw.below(2));
     double const work = draw.log_uniform(0.1, 30);
     auto const chain = [&](int m) {
       search::problem net;
       net.micro_batches = m;
-      net.optimizer_states = 2;
+      // With linear layers, the states of the optimizer need most of the memory.
+      net.optimizer_states = linear ? 60 : 1;
       for (int b = 0; b < maps; ++b) {
         int const first = net.size();
-        if (linear) {  // the parameters need most of the memory
+        if (linear) {
           net.add(b == 0 ? linear_spec(x, wide) : linear_spec({x[0], wide}, x[1]));
         } else {
           auto spec = map_spec("map", x, ashlar::nonlinear_training_rows("md"), saves);
@@ -152,9 +153,9 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
   }
   MESSAGE("tried " << tried << ", missed " << missed << ", bound above 80 % in " << near
                    << ", raised by memory in " << raised);
-  CHECK(tried > 15);
+  CHECK(tried > 10);
   CHECK(4 * missed < tried);
-  CHECK(4 * near > tried);
+  CHECK(5 * near > tried);
   CHECK(raised > 0);
 }
 
