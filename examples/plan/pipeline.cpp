@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <iostream>
 
 #include <ashlar/io/json/pipeline_file.hpp>
@@ -59,17 +58,6 @@ compared other_plan(options const& o, int micro_batches, ashlar::topology const&
   return {std::move(net), plan};
 }
 
-/// The exact search, which reports each of its searches.
-struct reporting_layout : search::optimal_layout {
-  std::function<void(ashlar::topology const&)> report;
-  search::plan operator()(search::problem const& chain, ashlar::topology const& t,
-                          ashlar::machine const& m, search::search_effort const& effort,
-                          search::choice_filter const& permits) const {
-    report(t);
-    return optimal_layout::operator()(chain, t, m, effort, permits);
-  }
-};
-
 }  // namespace
 
 bool wants_pipeline(options const& o) { return o.stages != 1 || o.micro_batches == 0; }
@@ -80,11 +68,12 @@ std::optional<options> run_pipeline(options const& o) {
   auto const net_of = [&](int m) { return choose_model(in_micro_batches(o, m)); };
   progress_line const line(!o.quiet);
   int tried = 0;
-  auto const show = [&](ashlar::topology const& t) {
+  auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
+                          ashlar::machine const& m, search::choice_filter const& permits) {
     line.show("searching: plan " + std::to_string(++tried) + ", stages of " +
               std::to_string(t.ranks()) + " ranks");
+    return search::optimal_layout{}(chain, t, m, {}, permits);
   };
-  reporting_layout const layout{{}, show};
   auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
     search::pipeline_options how{std::move(stages), micro_batch_counts(o.batch, o.micro_batches)};
     if (o.schedule == "auto") how.schedules = search::all_schedules();

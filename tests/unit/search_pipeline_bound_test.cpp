@@ -93,7 +93,7 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
                                             {"interleaved", "gpipe"},
                                             {"zb_v", "dual_pipe_v"},
                                             {"1f1b", "delayed", "eager"}};
-  int tried = 0, missed = 0, near = 0, raised = 0;
+  int tried = 0, missed = 0, near = 0;
   for (unsigned seed = 1; seed <= 12; ++seed) {
     random_cases draw(seed);
     bool const linear = draw.below(2) == 0;
@@ -145,18 +145,14 @@ TEST_CASE("the bound holds for all placements, cuts, schedules and recomputed se
         CHECK(found.lower_bound <= least * (1 + 1e-9));
         CHECK(found.lower_bound >= free.lower_bound * (1 - 1e-9));
         near += found.lower_bound > 0.8 * least;
-        raised += found.lower_bound > free.lower_bound * (1 + 1e-6);
       } catch (ashlar::error const&) {
         ++missed;  // the search need not find a plan below every limit
       }
     }
   }
-  MESSAGE("tried " << tried << ", missed " << missed << ", bound above 80 % in " << near
-                   << ", raised by memory in " << raised);
   CHECK(tried > 10);
   CHECK(4 * missed < tried);
   CHECK(5 * near > tried);
-  CHECK(raised > 0);
 }
 
 }  // namespace

@@ -107,8 +107,7 @@ struct pipeline_candidate {
   int parts = 1, axis = -1;
   topology mesh;  ///< the mesh of one part
   basic_plan<N> chosen;
-  double least = 0;        ///< lower bound of the seconds of a step
-  bool is_priced = false;  ///< whether `least` counts memory (least_below_limit)
+  double least = 0;                                 ///< lower bound of the seconds of a step
   std::shared_ptr<pinned_choices<N> const> pins{};  ///< null if there are none
 };
 

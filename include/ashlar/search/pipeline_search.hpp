@@ -21,8 +21,8 @@
 // others. Among attempts on equally many ranks, the one of least bound comes first.
 //
 // The lower bound of the result is the least bound of all candidates. Each candidate has a bound
-// without a memory limit (stages_alone.hpp, cut_bounds.hpp). limited_stages.hpp gives higher bounds below a limit,
-// if cuts are equal and the order of the schedule does not depend on costs.
+// without a memory limit (candidate_bounds.hpp). limited_stages.hpp gives higher bounds below a
+// limit, if cuts are equal and the order of the schedule does not depend on costs.
 
 #include <algorithm>
 #include <deque>
@@ -284,22 +284,13 @@ class pipeline_search {
     return best;
   }
 
-  /// Raises the lower bound of all pipelines. Again and again takes the candidate of least bound,
-  /// and raises its bound with a price of memory, or else by searching more of its stages. Ends if
-  /// neither may raise the bound. Makes at most eight rounds of searches per pipeline whose stages
-  /// were searched alone before.
+  /// Raises the lower bound of all pipelines: searches more stages of the candidate of least bound,
+  /// as long as this may raise the bound. Makes at most eight rounds per pipeline whose stages were
+  /// searched alone before.
   void raise_bound() {
-    double price = machine_.memory > 0 ? 0.1 * known() / double(machine_.memory) : 0;
-    for (int left = 8 * searched_;;) {
+    for (int left = 8 * searched_; left > 0; --left) {
       auto const [k, least] = least_of_all();
       if (least >= known() * (1 - 1e-9)) return;
-      if (auto& c = candidates_[k]; !std::exchange(c.is_priced, true)) {
-        bool const whole = std::none_of(schedules_.begin(), schedules_.end(),
-                                        [](auto const& choice) { return choice.splits(); });
-        c.least = least_below_limit<Layout>(c, net_of(c), machine_, whole, known(), price, moves_);
-        continue;
-      }
-      if (left-- <= 0) return;
       bool is_any = false;
       for (auto& a : attempts_) {
         if (a.candidate != k || !has_bound(a)) continue;
