@@ -13,12 +13,13 @@
 //             the parameters, if all ranks share the work equally and compute at peak speed
 //
 // Let a step have m micro-batches on s parts. Since w >= m, v = V m / w is at most m u + g. The
-// bound is the largest of the following numbers. In each of them, "before" sums over all pieces of
-// earlier stages. Only stages after the first of a part can be missing there, because the first
-// stages of the parts are the first s stages, in this order.
+// first stages of the s parts are the first s stages of the chain, in this order. The bound is the
+// largest of the following numbers. In each of them, "before" sums over all pieces of earlier
+// stages.
 //
-//   one stage    If each part holds one stage, the largest of its stages decides. Dynamic
-//                programming finds the cut whose largest stage is least:
+//   one stage    If each part holds one stage, the largest of its stages decides. Bisection finds
+//                the least number that no stage of some cut exceeds. The number of a stage is the
+//                largest of
 //                  F before + v                     under every schedule
 //                  F + a (I + W) before + v         if backward passes are whole, a = 1 - m / w
 //                  F + I before + m (F + I)         under every schedule
@@ -48,7 +49,7 @@ struct piece_least {
 };
 
 /// Sets F, I and W of a piece that has the elements first .. last - 1 of a chain, on a mesh with
-/// this number of ranks.
+/// this number of ranks. If the chain recomputes an element, I includes its forward pass.
 template <int N>
 void set_ideal_work(piece_least& piece, basic_problem<N> const& chain, int first, int last,
                     int ranks, machine const& m) {
@@ -58,6 +59,8 @@ void set_ideal_work(piece_least& piece, basic_problem<N> const& chain, int first
       return work_seconds(work_of(spec, what), m, chain.element_size) / ranks;
     };
     piece.forward += seconds(computation::forward);
+    if (chain.runs(i, chain.recomputed) != forward_runs::once)
+      piece.input += seconds(computation::forward);
     bool const is_apart = has_own_weight_gradient(spec.backward);
     if (is_apart) piece.weights += seconds(computation::weight_gradient);
     if (spec.backward != backward_form::gradients_only)
