@@ -24,7 +24,7 @@ mkdir -p "$figures"
 if [ "$report_only" = no ]; then
   cmake --preset default
   cmake --build --preset default --target bench_search
-  rm -f "$figures"/{table,curves,noise,limited}.csv
+  rm -f "$figures"/{table,curves,noise,limited,pipelines}.csv
   # Computing the tables of costs for a mesh of three axes takes long, so such a mesh gets fewer
   # runs.
   for part in "rack=8,node=8 $runs" "rack=4,node=4,host=4 $((runs / 2))"; do
@@ -36,6 +36,7 @@ if [ "$report_only" = no ]; then
       --meshes rack=8,node=8 node=2,gpu=8 node=4,gpu=4
   done
   "$build/bench/search" --limited "$runs" --machine h200_server --csv "$figures/limited.csv"
+  "$build/bench/search" --pipelines --machine h200_server --csv "$figures/pipelines.csv"
   printf '%s, one of %s cores of %s, %s; %s and %s runs of %s s.\n' "$(LC_ALL=C date '+%d %B %Y')" \
     "$(nproc)" "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
     "$(g++ --version | head -n 1)" "$runs" $((runs / 2)) "$seconds" >"$figures/machine.txt"
@@ -113,6 +114,18 @@ limited() {
     }' "$figures/limited.csv"
 }
 
+# pipelines: prints the searches for pipelines below a memory limit, a row each.
+pipelines() {
+  awk -F, '
+    NR == 1 {
+      print "| searched | time | step | plan | memory | gap |"
+      print "| --- | --- | --- | --- | --- | --- |"
+      next
+    }
+    { printf "| %s | %s s | %s s | %s | %s GB | %s %% |\n", $5, $6, $7, $8, $9, $10 }' \
+    "$figures/pipelines.csv"
+}
+
 # table <word>...: prints the table for the words of a marker (bench/support/page.sh). A mesh is
 # written as one word for each axis.
 table() {
@@ -120,6 +133,7 @@ table() {
     machine) cat "$figures/machine.txt" ;;
     noise) noise ;;
     limited) limited ;;
+    pipelines) pipelines ;;
     *) table_of "$*" ;;
   esac
 }

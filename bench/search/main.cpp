@@ -9,6 +9,7 @@
 //   bench/search --curves curves.csv --csv table.csv
 //   bench/search --noise 200                  with wrongly measured machines (noise.hpp)
 //   bench/search --limited 5                  below a memory limit (limited.hpp)
+//   bench/search --pipelines                  pipelines below a memory limit (pipelines.hpp)
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
@@ -35,6 +36,7 @@
 #include "limited.hpp"
 #include "nets.hpp"
 #include "noise.hpp"
+#include "pipelines.hpp"
 
 namespace {
 
@@ -52,7 +54,7 @@ struct arguments {
   double seconds = 0.5;
   int runs = 10, noise = 0, limited = 0;
   std::uint64_t seed = 1;
-  bool reduced = false;
+  bool reduced = false, pipelines = false;
 };
 
 double median(std::vector<double> values) {
@@ -250,6 +252,8 @@ int main(int argc, char** argv) {
                  "instead: this number of exact searches for a Llama of 70 billion parameters, "
                  "without a memory limit and below the memory of the machine")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--pipelines", args.pipelines,
+               "instead: searches for pipelines of a GPT of GPT-3's size on 1,024 GPUs in 80 GB");
   app.add_option("--csv", args.csv, "append the table to this file");
   app.add_option("--curves", args.curves, "append the best costs over time to this file");
   CLI11_PARSE(app, argc, argv);
@@ -260,6 +264,11 @@ int main(int argc, char** argv) {
     if (args.limited > 0) {
       csv_file table(args.csv, limited_heading);
       report_limited({args.machine, preset}, args.limited, table);
+      return 0;
+    }
+    if (args.pipelines) {
+      csv_file table(args.csv, pipelines_heading);
+      report_pipelines({args.machine, preset}, table);
       return 0;
     }
     auto m = *preset;

@@ -21,21 +21,20 @@
 // others. Among attempts on equally many ranks, the one of least bound comes first.
 //
 // The lower bound of the result is the least bound of all candidates. Each candidate has a bound
-// without a memory limit (stages_alone.hpp). limited_stages.hpp gives higher bounds below a limit,
-// if cuts are equal and the order of the schedule does not depend on costs.
+// without a memory limit (candidate_bounds.hpp). limited_stages.hpp gives higher bounds below a
+// limit, if cuts are equal and the order of the schedule does not depend on costs.
 
 #include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
+#include <ashlar/search/best_pipeline.hpp>
+#include <ashlar/search/candidate_bounds.hpp>
 #include <ashlar/search/limited_stages.hpp>
-#include <ashlar/search/pipeline_candidate.hpp>
 #include <ashlar/search/recompute_to_fit.hpp>
-#include <ashlar/search/stages_alone.hpp>
-#include <ashlar/step/pipeline/in_flight.hpp>
 
 namespace ashlar::search {
 
@@ -47,9 +46,9 @@ class pipeline_search {
   pipeline_search(topology const& t, machine const& m, pipeline_options const& options,
                   Layout const& layout)
       : mesh_(t), machine_(m), unlimited_(m), options_(options), layout_(layout),
-        schedules_(options.schedules.empty()
-                       ? std::vector<schedule_choice>{{}}
-                       : schedule_choices(options.schedules, options.chunks)) {
+        schedules_(options.schedules.empty() ? std::vector<schedule_choice>{{}}
+                                             : schedule_choices(options.schedules, options.chunks)),
+        best_(machine_, options_) {
     unlimited_.memory = 0;
     for (auto& s : schedules_) s.in_flight = options.in_flight;
   }
@@ -83,18 +82,9 @@ class pipeline_search {
       attempt(a);
     }
     search_limited();
-    if (!found_ && !too_many_.empty())
-      throw error("search::pipeline", "no schedule stays within the limit: " + too_many_);
-    if (!found_)
-      throw error(
-          "search::pipeline",
-          "no number of stages and micro-batches fits in the machine's memory per rank. The "
-          "last one tried: " +
-              refused_);
+    best_.demand();
     raise_bound();
-    best_.lower_bound = std::min(least_of_all().second, best_.seconds());
-    best_.chosen.gap = best_.seconds() > 0 ? 1 - best_.lower_bound / best_.seconds() : 0;
-    return best_;
+    return best_.with_bound(least_of_all().second);
   }
 
  private:
@@ -122,19 +112,6 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
-  /// as long as the passes of that many, which weighs passes against synchronization.
-  static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
-    chain.micro_batches += parts - 1;
-    return chain;
-  }
-
-  /// Returns the cut into stages of equally many blocks, or an empty list if there is none.
-  static std::vector<int> equal_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
-                                       int stages) {
-    return blocks.count % stages == 0 ? stage_limits(net, blocks, stages) : std::vector<int>{};
-  }
-
   void consider(repeated_blocks const& blocks, int parts, int axis) {
     auto const& net = nets_.back();
     candidate c;
@@ -148,18 +125,10 @@ class pipeline_search {
     auto const chain = weighed(net, parts);
     c.chosen = planned(layout_, chain, c.mesh, unlimited_, {}, filter_from(pins, 0));
     c.chosen.recomputed = net.recomputed;
-    bool const plain = std::all_of(schedules_.begin(), schedules_.end(), is_plain);
-    auto const pieces = options_.any_cuts || !plain ? cutting_points(net)
-                                                    : stage_limits(net, blocks, parts);
     c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap)
-              : plain    ? least_plain_step(chain, pieces, parts, net.micro_batches, c.mesh,
-                                            unlimited_, layout_, moves_, pins)
-                      : least_step(net, pieces, parts, c.mesh, unlimited_, layout_, moves_, pins);
+                         : least_of_candidate(c, net, blocks, schedules_, options_.any_cuts,
+                                              unlimited_, layout_, moves_);
     candidates_.push_back(std::move(c));
-  }
-
-  bool permits(candidate const& c, schedule_choice const& choice) const {
-    return c.parts > 1 ? choice.permits(c.parts, net_of(c).micro_batches) : is_plain(choice);
   }
 
   void list_attempts(std::size_t k) {
@@ -168,9 +137,9 @@ class pipeline_search {
     candidate_costs<N> costs(net, c.chosen, c.axis, machine_);
     auto const blocks = find_blocks(net);
     for (auto const& choice : schedules_) {
-      if (!permits(c, choice)) continue;
+      if (!permits(c, choice, net.micro_batches)) continue;
       if (!choice.fits_costs() &&
-          exceeds(make_schedule(choice, c.parts, net.micro_batches, {}, {})))
+          best_.exceeds(make_schedule(choice, c.parts, net.micro_batches, {}, {})))
         continue;
       auto const limits = options_.any_cuts ? std::vector<int>{}
                                             : equal_limits(net, blocks, c.parts * choice.chunks);
@@ -181,35 +150,12 @@ class pipeline_search {
     }
   }
 
-  /// Returns whether a stage has more micro-batches in flight than the options permit.
-  bool exceeds(pipelines::schedule const& order) {
-    if (options_.in_flight == 0) return false;
-    auto const fault = pipelines::in_flight_fault(
-        order, std::vector<int>(static_cast<std::size_t>(order.stages()), options_.in_flight));
-    if (!fault.empty()) too_many_ = fault;
-    return !fault.empty();
-  }
+  double known() const { return best_.seconds(); }
 
-  double known() const { return found_ ? best_.seconds() : unreachable; }
-
-  struct offered {
-    double seconds;
-    std::int64_t memory;
-  };
-
-  /// Prices a pipeline, and keeps it if it fits and is faster than the best one so far.
-  offered offer(candidate const& c, basic_plan<N> const& chosen, std::vector<int> const& limits,
-                std::vector<int> const& recomputed, pipelines::schedule const& order) {
-    auto const& net = net_of(c);
-    auto p = price_pipeline(net, chosen, limits, recomputed, c.axis, net.micro_batches, machine_,
-                            order);
-    if (order == pipelines::one_f_one_b(c.parts, net.micro_batches)) p.order = {};
-    offered const own{p.seconds(), p.chosen.memory};
-    if ((machine_.memory > 0 && own.memory > machine_.memory) || own.seconds >= known()) return own;
-    if (exceeds(order)) return own;
-    best_ = std::move(p);
-    found_ = true;
-    return own;
+  best_pipeline::offered offer(candidate const& c, basic_plan<N> const& chosen,
+                               std::vector<int> const& limits, std::vector<int> const& recomputed,
+                               pipelines::schedule const& order) {
+    return best_.offer(net_of(c), c, chosen, limits, recomputed, order);
   }
 
   void attempt(attempted& a) {
@@ -285,7 +231,7 @@ class pipeline_search {
     try {
       return a.stages->sharpen(known());
     } catch (error const& e) {
-      refused_ = e.what();
+      best_.refuse(e.what());
       return true;
     }
   }
@@ -297,7 +243,7 @@ class pipeline_search {
     auto const& c = candidates_[a.candidate];
     // No stage fits in `below`. In `above`, the stages fit, but the pipeline exceeds the limit.
     std::int64_t below = 0, above = machine_.memory / a.choice.chunks + 1, room = above - 1;
-    for (int again = 0; again < (found_ ? 2 : 8) && below < room && room < above; ++again) {
+    for (int again = 0; again < (best_.found() ? 2 : 8) && below < room && room < above; ++again) {
       try {
         auto const alone = a.stages->plan(room, known());
         ++searched_;
@@ -308,12 +254,13 @@ class pipeline_search {
           if (a.choice.fits_costs()) refit(c, a.choice, alone.chosen, alone.recomputed, a.limits);
           return;
         }
-        refused_ = "the stages fit alone, but not with what waits for later passes and transfers.";
-        if (found_ && over > machine_.memory / 4) return;
+        best_.refuse(
+            "the stages fit alone, but not with what waits for later passes and transfers.");
+        if (best_.found() && over > machine_.memory / 4) return;
         above = room;
         room -= over / a.choice.chunks + 1;
       } catch (error const& e) {
-        refused_ = e.what();
+        best_.refuse(e.what());
         if (again == 0) return;
         below = room;
       }
@@ -383,13 +330,10 @@ class pipeline_search {
   std::vector<candidate> candidates_;
   std::vector<attempted> attempts_;
   shared_moves moves_;  // shared by all searches of pieces and stages
-  pipeline_plan best_;
+  best_pipeline best_;
   std::set<candidate const*> unfit_;  // even with all segments recomputed, their plans do not fit
-  bool found_ = false;
-  int searched_ = 0;  // pipelines whose stages were searched alone
-  std::string refused_;
-  std::exception_ptr unpinnable_;  // why the pins permit no plan on the last mesh without one
-  std::string too_many_;           // why the last schedule exceeds options_.in_flight
+  int searched_ = 0;                  // pipelines whose stages were searched alone
+  std::exception_ptr unpinnable_;     // why the pins permit no plan on the last mesh without one
 };
 
 template <int N>

@@ -27,6 +27,8 @@
 // the first bound, it gives for any weight w >= m of u against g
 //
 //   T >= a ( w Σ u + Σ g ) / ( a s + w - m )   with a = 1 / (1 - (1 - 1/m)^s)
+//
+// cut_bounds.hpp has further bounds that follow from the least seconds of pieces.
 
 #include <cmath>
 #include <map>
@@ -121,39 +123,26 @@ class planned_ranges {
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
-/// Returns the sum of the least seconds of all pieces. Piece k has the elements points[k] ..
-/// points[k + 1] - 1.
+/// Returns the least seconds of each piece. Piece k has the elements points[k] .. points[k + 1] - 1.
 template <int N, class Layout>
-double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
-                       topology const& t, machine const& unlimited, Layout const& layout,
-                       shared_moves& moves, pinned_choices<N> const* pins) {
+std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
+                                    topology const& t, machine const& unlimited,
+                                    Layout const& layout, shared_moves& moves,
+                                    pinned_choices<N> const* pins) {
   planned_ranges<N, Layout> plans(chain, layout, moves, pins);
-  double sum = 0;
+  std::vector<double> least;
   for (std::size_t k = 0; k + 1 < points.size(); ++k) {
     auto const& own = plans(points[k], points[k + 1], 1, t, unlimited);
-    sum += own.seconds * (1 - own.gap);
+    least.push_back(own.seconds * (1 - own.gap));
   }
-  return sum;
+  return least;
 }
 
-/// Returns the first of the lower bounds that the comment at the top of this file explains. `chain`
-/// has the micro-batches of a step, and every stage consists of whole pieces.
-template <int N, class Layout>
-double least_step(basic_problem<N> const& chain, std::vector<int> const& points, int parts,
-                  topology const& t, machine const& unlimited, Layout const& layout,
-                  shared_moves& moves, pinned_choices<N> const* pins) {
-  return least_of_pieces(chain, points, t, unlimited, layout, moves, pins) / parts;
-}
-
-/// Returns the second lower bound of the head of this file. `weighed` is the chain with w
-/// micro-batches.
-template <int N, class Layout>
-double least_plain_step(basic_problem<N> const& weighed, std::vector<int> const& points, int parts,
-                        int micro_batches, topology const& t, machine const& unlimited,
-                        Layout const& layout, shared_moves& moves, pinned_choices<N> const* pins) {
+/// Returns the second lower bound of the head of this file. `sum` is the sum of the least seconds
+/// of all pieces of the chain with `weight` micro-batches, which is the w of this bound.
+inline double least_plain_step(double sum, int parts, int micro_batches, int weight) {
   double const m = micro_batches, a = 1 / (1 - std::pow(1 - 1 / m, parts));
-  return a * least_of_pieces(weighed, points, t, unlimited, layout, moves, pins) /
-         (a * parts + weighed.micro_batches - m);
+  return a * sum / (a * parts + weight - m);
 }
 
 }  // namespace ashlar::search::detail

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Computes a lower bound of the seconds of a step for all pipelines of a candidate: all placements,
+// schedules, cuts, and numbers of recomputed segments. It follows from the fastest plans of all
+// pieces of the chain (stages_alone.hpp, cut_bounds.hpp), so it ignores the memory limit.
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/search/cut_bounds.hpp>
+#include <ashlar/search/pipeline_candidate.hpp>
+#include <ashlar/search/stages_alone.hpp>
+
+namespace ashlar::search::detail {
+
+/// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
+/// as long as the passes of that many, which weighs passes against synchronization.
+template <int N>
+basic_problem<N> weighed(basic_problem<N> chain, int parts) {
+  chain.micro_batches += parts - 1;
+  return chain;
+}
+
+/// Returns the cut into stages of equally many blocks, or an empty list if there is none.
+template <int N>
+std::vector<int> equal_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
+                              int stages) {
+  return blocks.count % stages == 0 ? stage_limits(net, blocks, stages) : std::vector<int>{};
+}
+
+/// Returns whether a schedule exists for a candidate with this number of micro-batches.
+template <int N>
+bool permits(pipeline_candidate<N> const& c, schedule_choice const& choice, int micro_batches) {
+  return c.parts > 1 ? choice.permits(c.parts, micro_batches) : is_plain(choice);
+}
+
+/// Returns the bound, or `unreachable` if no schedule exists for these
+/// numbers of parts and micro-batches. Expects more than one part.
+template <int N, class Layout>
+double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const& net,
+                          repeated_blocks const& blocks,
+                          std::vector<schedule_choice> const& schedules, bool any_cuts,
+                          machine const& unlimited, Layout const& layout, shared_moves& moves) {
+  int const m = net.micro_batches;
+  bool const plain = std::all_of(schedules.begin(), schedules.end(), is_plain);
+  auto const points = any_cuts || !plain ? cutting_points(net) : stage_limits(net, blocks, c.parts);
+  auto const chain = plain ? weighed(net, c.parts) : net;
+  double sum = 0;
+  std::vector<piece_least> pieces;
+  for (double const seconds :
+       least_of_pieces(chain, points, c.mesh, unlimited, layout, moves, c.pins.get())) {
+    auto const k = pieces.size();
+    sum += seconds;
+    pieces.push_back({seconds});
+    set_ideal_work(pieces.back(), net, points[k], points[k + 1], c.mesh.ranks(), unlimited);
+  }
+  cut_bounds const bounds(std::move(pieces), m, chain.micro_batches);
+  double least = unreachable;
+  for (auto const& choice : schedules) {
+    if (!permits(c, choice, m)) continue;
+    std::vector<int> cut;
+    if (!any_cuts) {
+      for (int const first : equal_limits(net, blocks, c.parts * choice.chunks))
+        cut.push_back(static_cast<int>(std::lower_bound(points.begin(), points.end(), first) -
+                                       points.begin()));
+      if (cut.empty()) continue;
+    }
+    least = std::min(least, bounds.least(choice, c.parts, cut));
+  }
+  return std::max(least,
+                  plain ? least_plain_step(sum, c.parts, m, chain.micro_batches) : sum / c.parts);
+}
+
+}  // namespace ashlar::search::detail
