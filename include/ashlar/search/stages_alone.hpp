@@ -123,7 +123,7 @@ class planned_ranges {
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
-/// Returns the least seconds of each piece. Piece k has the elements points[k] .. points[k + 1] - 1.
+/// The least seconds of each piece. Piece k has the elements points[k] to points[k + 1] - 1.
 template <int N, class Layout>
 std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
                                     topology const& t, machine const& unlimited,
