@@ -123,7 +123,7 @@ class planned_ranges {
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
-/// The least seconds of each piece. Piece k has the elements points[k] to points[k + 1] - 1.
+/// Returns each piece's least seconds. Piece k has the elements points[k] to points[k + 1] - 1.
 template <int N, class Layout>
 std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
                                     topology const& t, machine const& unlimited,
