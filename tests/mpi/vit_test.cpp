@@ -18,7 +18,7 @@ namespace ashlar_test {
 namespace {
 
 namespace nn = ashlar::nn;
-using numbers = std::vector<double>;
+using doubles = std::vector<double>;
 
 constexpr nn::vit_options small_vit{.image = 6,
                                     .patch = 2,
@@ -31,9 +31,9 @@ constexpr nn::vit_options small_vit{.image = 6,
 constexpr nn::image_batch small_images{3, 2, 6, 6, 2};
 
 /// Returns x w + bias of rows x [rows, in] and w [in, out].
-numbers linear_of(numbers const& x, numbers const& w, numbers const& bias) {
+doubles linear_of(doubles const& x, doubles const& w, doubles const& bias) {
   std::size_t const out = bias.size(), in = w.size() / out;
-  numbers y;
+  doubles y;
   for (std::size_t r = 0; r < x.size() / in; ++r)
     for (std::size_t j = 0; j < out; ++j) {
       double sum = bias[j];
@@ -43,7 +43,7 @@ numbers linear_of(numbers const& x, numbers const& w, numbers const& bias) {
   return y;
 }
 
-numbers layer_norm_of(numbers x, numbers const& gain, numbers const& bias) {
+doubles layer_norm_of(doubles x, doubles const& gain, doubles const& bias) {
   std::size_t const n = gain.size();
   for (std::size_t r = 0; r < x.size() / n; ++r) {
     double mean = 0, square = 0;
@@ -58,15 +58,15 @@ numbers layer_norm_of(numbers x, numbers const& gain, numbers const& bias) {
 
 /// Returns the attention of every token to all tokens of its image, from the queries, keys and
 /// values of each head.
-numbers attention_of(numbers const& qkv, std::size_t tokens, std::size_t heads, std::size_t size) {
-  numbers y;
+doubles attention_of(doubles const& qkv, std::size_t tokens, std::size_t heads, std::size_t size) {
+  doubles y;
   std::size_t const token = 3 * heads * size;
   for (std::size_t row = 0; row < qkv.size() / token; ++row)
     for (std::size_t h = 0; h < heads; ++h) {
       auto const at = [&](std::size_t other, std::size_t part) {
         return qkv.data() + other * token + (3 * h + part) * size;
       };
-      numbers mixed(size);
+      doubles mixed(size);
       double total = 0;
       std::size_t const first = row / tokens * tokens;
       for (std::size_t other = first; other < first + tokens; ++other) {
@@ -82,7 +82,7 @@ numbers attention_of(numbers const& qkv, std::size_t tokens, std::size_t heads, 
 }
 
 /// Returns the logits of a vision transformer from its parameters in their order in the net.
-numbers vit_by_hand(whole_parameters const& all, numbers const& images, nn::vit_options const& o,
+doubles vit_by_hand(whole_parameters const& all, doubles const& images, nn::vit_options const& o,
                     bool is_scaled) {
   auto const of = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   std::size_t const d = of(o.features), p = of(o.patch), side = of(o.image / o.patch),
@@ -92,7 +92,7 @@ numbers vit_by_hand(whole_parameters const& all, numbers const& images, nn::vit_
   auto const& kernel = all[next++];  // [features, channels, patch, patch]
   auto const& bias = all[next++];
   auto const& positions = all[next++];
-  numbers x;
+  doubles x;
   for (std::size_t s = 0; s < samples; ++s)
     for (std::size_t t = 0; t < tokens; ++t)
       for (std::size_t f = 0; f < d; ++f) {
@@ -105,7 +105,7 @@ numbers vit_by_hand(whole_parameters const& all, numbers const& images, nn::vit_
                             j];
         x.push_back(sum);
       }
-  auto const add = [&](numbers const& y) {
+  auto const add = [&](doubles const& y) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i] * (is_scaled ? all[next][i % d] : 1);
     next += is_scaled;
   };
@@ -125,7 +125,7 @@ numbers vit_by_hand(whole_parameters const& all, numbers const& images, nn::vit_
     add(made);
   }
   x = layer_norm_of(x, all[next], all[next + 1]);
-  numbers mean(samples * d);
+  doubles mean(samples * d);
   for (std::size_t i = 0; i < x.size(); ++i)
     mean[i / (tokens * d) * d + i % d] += x[i] / static_cast<double>(tokens);
   return linear_of(mean, all[next + 2], all[next + 3]);
