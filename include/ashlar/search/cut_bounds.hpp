@@ -38,7 +38,7 @@
 
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include <ashlar/step/work.hpp>
+#include <ashlar/step/visit.hpp>
 
 namespace ashlar::search::detail {
 
@@ -48,23 +48,37 @@ struct piece_least {
   double forward = 0, input = 0, weights = 0;  ///< F, I, W
 };
 
+/// A visitor of a layer's actions (visit.hpp) that adds the seconds of its computations to the F, I
+/// and W of a piece, as if `ranks` ranks shared the work equally and computed at peak speed. A
+/// recomputed forward pass is part of the backward pass, and so of I.
+struct ideal_work {
+  piece_least& piece;
+  layer_spec const& spec;
+  machine const& priced_on;
+  int element_size;
+  int ranks;
+
+  void compute(phase when, computation what, int part, int) {
+    if (part > 0) return;
+    double& sum = what == computation::weight_gradient ? piece.weights
+                  : when == phase::forward             ? piece.forward
+                                                       : piece.input;
+    sum += work_seconds(work_of(spec, what), priced_on, element_size) / ranks;
+  }
+  void move(phase, moved, int, shape const&, placement const&, placement const&) {}
+};
+
 /// Sets F, I and W of a piece that has the elements first .. last - 1 of a chain, on a mesh with
-/// this number of ranks. If the chain recomputes an element, I includes its forward pass.
+/// this number of ranks.
 template <int N>
 void set_ideal_work(piece_least& piece, basic_problem<N> const& chain, int first, int last,
                     int ranks, machine const& m) {
+  layer_choice const anywhere;  // F, I and W do not depend on placements
   for (int i = first; i < last; ++i) {
-    auto const& spec = chain.spec(i);
-    auto const seconds = [&](computation what) {
-      return work_seconds(work_of(spec, what), m, chain.element_size) / ranks;
-    };
-    piece.forward += seconds(computation::forward);
-    if (chain.runs(i, chain.recomputed) != forward_runs::once)
-      piece.input += seconds(computation::forward);
-    bool const is_apart = has_own_weight_gradient(spec.backward);
-    if (is_apart) piece.weights += seconds(computation::weight_gradient);
-    if (spec.backward != backward_form::gradients_only)
-      piece.input += seconds(is_apart ? computation::input_gradient : computation::backward);
+    ideal_work sums{piece, chain.spec(i), m, chain.element_size, ranks};
+    for_each_phase(chain.runs(i, chain.recomputed), [&](phase when) {
+      if (repeats(when)) visit_element(when, sums.spec, anywhere, sums);  // others compute nothing
+    });
   }
 }
 
