@@ -19,7 +19,7 @@ namespace {
 
 namespace pipelines = ashlar::pipelines;
 
-/// Which pipelines are compared.
+/// The pipelines with which the bound is compared.
 struct compared_pipelines {
   int parts;
   bool any_cuts;
@@ -130,10 +130,10 @@ TEST_CASE("no pipeline takes less than the bound: all placements, cuts and sched
       auto spec = !linear      ? map_spec("map", x, ashlar::nonlinear_training_rows("md"), 1)
                   : b % 2 == 0 ? linear_spec(x, wide)
                                : linear_spec({x[0], wide}, x[1]);
-      double const work = draw.log_uniform(0.1, 30);
+      double const work = draw.log_uniform(0.1, linear ? 4 : 30);
       for (auto* part :
            {&spec.forward_values, &spec.backward_values, &spec.forward_flops, &spec.backward_flops})
-        *part *= linear ? std::min(work, 4.0) : work;
+        *part *= work;
       if (halves) {
         spec.backward = search::backward_form::halves;
         spec.gradient_flops = spec.backward_flops / 2;
@@ -205,8 +205,9 @@ void check_attained(std::vector<layer_work> const& layers, int micro_batches,
 }
 
 TEST_CASE("the bound is attained if moves are free and one part never waits for another") {
-  // The part that holds the layer of most work has passes from the end of the first forward passes
-  // of the layers before it until the other parts have only their last backward passes left.
+  // One layer has ten times the work of each other layer. After the forward passes of the first
+  // micro-batch on the parts before it, the part of this layer always has something to compute.
+  // After its last pass, the other parts only end the backward passes of the last micro-batch.
   std::vector<layer_work> const last_slow{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {10, 10, 10}};
   std::vector<layer_work> inner_slow(8, {1, 1, 1});
   inner_slow[3] = {10, 10, 10};

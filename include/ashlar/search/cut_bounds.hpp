@@ -25,8 +25,9 @@
 //                  F + I before + m (F + I)         under every schedule
 //                  F + I + W before + m (F + I + W) if backward passes are whole
 //   all parts    The mean over the parts of (F before the first stage of the part + v of all its
-//                pieces). If the cut is not known, a stage has at least one piece, so that at least
-//                p pieces lie before the first stage of part p.
+//                pieces), and the largest of these numbers if the cut is known. If it is not known,
+//                a stage has at least one piece, so that at least p pieces lie before the first
+//                stage of part p.
 //   one batch    A micro-batch passes through all stages: the sum of F + I, or of F + I + W if
 //                backward passes are whole.
 //
@@ -134,6 +135,7 @@ class cut_bounds {
     return std::max(s.before[at(first)] + own, s.passes[at(first)] + m_ * passes);
   }
 
+  /// Returns the bound for a known cut: the largest of those that follow from each part alone.
   double of_cut(sums const& s, schedule_choice const& choice, int parts,
                 std::vector<int> const& cut) const {
     auto const shape = choice.shape(parts, 1);
@@ -153,10 +155,10 @@ class cut_bounds {
     return bound;
   }
 
-  /// Returns a lower bound of the largest of_stage over all stages of a cut, for the best cut into
-  /// `parts` stages. It is at least `least` if any cut has a smaller largest stage than that. A
-  /// stage with more pieces at either end has no smaller bound. So a cut with no stage above a
-  /// number exists if stages that are each as long as this number permits are few enough.
+  /// Returns a lower bound of the largest of_stage of a cut into `parts` stages, over all cuts. If
+  /// some cut has no stage above `least`, returns `least`. The of_stage of a range of pieces does
+  /// not fall if pieces are added at either end. So to learn whether a cut has no stage above a
+  /// number, it suffices to make each stage, from the first on, as long as this number permits.
   double least_largest(sums const& s, int parts, double least) const {
     int const n = static_cast<int>(pieces_.size());
     auto const possible = [&](double most) {
