@@ -50,7 +50,8 @@ class best_pipeline {
     return own;
   }
 
-  /// Returns whether a stage has more micro-batches in flight than the options permit.
+  /// Returns whether a stage has more micro-batches in flight than the options permit. If so, keeps
+  /// the reason for the error message of demand().
   bool exceeds(pipelines::schedule const& order) {
     if (options_.in_flight == 0) return false;
     auto const fault = pipelines::in_flight_fault(

@@ -37,8 +37,10 @@ bool permits(pipeline_candidate<N> const& c, schedule_choice const& choice, int 
   return c.parts > 1 ? choice.permits(c.parts, micro_batches) : is_plain(choice);
 }
 
-/// Returns the bound, or `unreachable` if no schedule exists for these
-/// numbers of parts and micro-batches. Expects more than one part.
+/// Returns a lower bound of the seconds of a step for all pipelines of the candidate, or
+/// `unreachable` if none of the schedules exists for its numbers of parts and micro-batches. If not
+/// `any_cuts`, the stages of all pipelines have equally many blocks. `unlimited` is the machine
+/// without its memory limit. Expects more than one part.
 template <int N, class Layout>
 double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const& net,
                           repeated_blocks const& blocks,

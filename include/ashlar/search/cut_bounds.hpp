@@ -25,8 +25,9 @@
 //                  F + I before + m (F + I)         under every schedule
 //                  F + I + W before + m (F + I + W) if backward passes are whole
 //   all parts    The mean over the parts of (F before the first stage of the part + v of all its
-//                pieces). If the cut is not known, a stage has at least one piece, so that at least
-//                p pieces lie before the first stage of part p.
+//                pieces), and the largest of these numbers if the cut is known. If it is not known,
+//                a stage has at least one piece, so that at least p pieces lie before the first
+//                stage of part p.
 //   one batch    A micro-batch passes through all stages: the sum of F + I, or of F + I + W if
 //                backward passes are whole.
 //
@@ -38,7 +39,7 @@
 
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include <ashlar/step/work.hpp>
+#include <ashlar/step/visit.hpp>
 
 namespace ashlar::search::detail {
 
@@ -48,23 +49,37 @@ struct piece_least {
   double forward = 0, input = 0, weights = 0;  ///< F, I, W
 };
 
+/// A visitor of a layer's actions (visit.hpp) that adds the seconds of its computations to the F, I
+/// and W of a piece, as if `ranks` ranks shared the work equally and computed at peak speed. A
+/// recomputed forward pass is part of the backward pass, and so of I.
+struct ideal_work {
+  piece_least& piece;
+  layer_spec const& spec;
+  machine const& priced_on;
+  int element_size;
+  int ranks;
+
+  void compute(phase when, computation what, int part, int) {
+    if (part > 0) return;
+    double& sum = what == computation::weight_gradient ? piece.weights
+                  : when == phase::forward             ? piece.forward
+                                                       : piece.input;
+    sum += work_seconds(work_of(spec, what), priced_on, element_size) / ranks;
+  }
+  void move(phase, moved, int, shape const&, placement const&, placement const&) {}
+};
+
 /// Sets F, I and W of a piece that has the elements first .. last - 1 of a chain, on a mesh with
-/// this number of ranks. If the chain recomputes an element, I includes its forward pass.
+/// this number of ranks.
 template <int N>
 void set_ideal_work(piece_least& piece, basic_problem<N> const& chain, int first, int last,
                     int ranks, machine const& m) {
+  layer_choice const anywhere;  // F, I and W do not depend on placements
   for (int i = first; i < last; ++i) {
-    auto const& spec = chain.spec(i);
-    auto const seconds = [&](computation what) {
-      return work_seconds(work_of(spec, what), m, chain.element_size) / ranks;
-    };
-    piece.forward += seconds(computation::forward);
-    if (chain.runs(i, chain.recomputed) != forward_runs::once)
-      piece.input += seconds(computation::forward);
-    bool const is_apart = has_own_weight_gradient(spec.backward);
-    if (is_apart) piece.weights += seconds(computation::weight_gradient);
-    if (spec.backward != backward_form::gradients_only)
-      piece.input += seconds(is_apart ? computation::input_gradient : computation::backward);
+    ideal_work sums{piece, chain.spec(i), m, chain.element_size, ranks};
+    for_each_phase(chain.runs(i, chain.recomputed), [&](phase when) {
+      if (repeats(when)) visit_element(when, sums.spec, anywhere, sums);  // others compute nothing
+    });
   }
 }
 
@@ -120,6 +135,7 @@ class cut_bounds {
     return std::max(s.before[at(first)] + own, s.passes[at(first)] + m_ * passes);
   }
 
+  /// Returns the bound for a known cut: the largest of those that follow from each part alone.
   double of_cut(sums const& s, schedule_choice const& choice, int parts,
                 std::vector<int> const& cut) const {
     auto const shape = choice.shape(parts, 1);
@@ -139,10 +155,10 @@ class cut_bounds {
     return bound;
   }
 
-  /// Returns a lower bound of the largest of_stage over all stages of a cut, for the best cut into
-  /// `parts` stages. It is at least `least` if any cut has a smaller largest stage than that. A
-  /// stage with more pieces at either end has no smaller bound. So a cut with no stage above a
-  /// number exists if stages that are each as long as this number permits are few enough.
+  /// Returns a lower bound of the largest of_stage of a cut into `parts` stages, over all cuts. If
+  /// some cut has no stage above `least`, returns `least`. The of_stage of a range of pieces does
+  /// not fall if pieces are added at either end. So to learn whether a cut has no stage above a
+  /// number, it suffices to make each stage, from the first on, as long as this number permits.
   double least_largest(sums const& s, int parts, double least) const {
     int const n = static_cast<int>(pieces_.size());
     auto const possible = [&](double most) {

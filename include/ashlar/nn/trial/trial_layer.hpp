@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Everything that nn::verify must know of the type of a layer. Only the functions of this file are
+// Everything that nn::verify must know of the type of a layer. Only the templates of this file are
 // compiled for each layer. The trials themselves (verification.hpp) are compiled once.
 
 #include <cmath>
@@ -41,7 +41,10 @@ struct trial_layer {
 
   step::layer_spec spec;
   verify_options options;
-  element_type input{}, values{}, sums{}, targets{};  ///< of x; of y and parameters; of statistics
+  element_type input{};    ///< the type of the elements of x
+  element_type values{};   ///< of y and the parameters
+  element_type sums{};     ///< of the statistics
+  element_type targets{};  ///< of the targets, if the layer is a loss
   int y_rank = 0;
   int statistics = 0;
   bool is_loss = false;
