@@ -3,8 +3,8 @@
 
 // Trains an MLP for a step under each builder of room sync and under sync::optimal, with overlap.
 // Compares the simulated seconds of the step with the timeline of its program (step/timeline.hpp).
-// They must agree within 5 % if all links are of one tier, and within 15 % if the ranks of each node
-// share one link. A deadlock under any builder fails the test.
+// They must agree within 5 % if all links are of one tier, and within 15 % if the ranks of each
+// node share one link. A deadlock under any builder fails the test.
 //
 // An owner is idle while other owners receive gradients, and the timeline does not count this: it
 // lets each link carry one transfer at a time. So steps with owners may be shorter than predicted.
