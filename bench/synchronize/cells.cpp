@@ -134,7 +134,9 @@ search::problem bert(int layers, std::int64_t features, std::int64_t heads, std:
       nn::token_batch{samples, 128}));
 }
 
-search::problem model(std::string const& name, std::int64_t ranks) {
+}  // namespace
+
+search::problem model_on(std::string const& name, std::int64_t ranks) {
   if (name == "vgg16")
     return search::any_length(nn::describe(nn::vgg16(), nn::image_batch{32 * ranks, 3, 224, 224}));
   if (name == "resnet101") return resnet101(32 * ranks);
@@ -144,6 +146,8 @@ search::problem model(std::string const& name, std::int64_t ranks) {
   if (name == "ncf") return ncf(8192 * ranks);
   throw std::runtime_error("there is no model \"" + name + "\".");
 }
+
+namespace {
 
 cluster of(char const* name, int nodes, int gpus, ashlar::machine m) {
   m.memory = 0;
@@ -167,7 +171,5 @@ cluster cluster_named(std::string const& name) {
     if (c.name == name) return c;
   throw std::runtime_error("there is no cluster \"" + name + "\".");
 }
-
-search::problem model_on(std::string const& name, int ranks) { return model(name, ranks); }
 
 }  // namespace ashlar_bench

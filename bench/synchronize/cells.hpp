@@ -15,6 +15,7 @@
 // of which only the extents of parameters and the number of operations are known. Their variables
 // are those of the published nets; a convolution and its batch norm are one layer.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,6 @@ cluster cluster_named(std::string const& name);
 
 /// Returns a step of a model on that many ranks, in single precision. Throws std::runtime_error
 /// if there is no such model.
-search::problem model_on(std::string const& name, int ranks);
+search::problem model_on(std::string const& name, std::int64_t ranks);
 
 }  // namespace ashlar_bench

@@ -178,7 +178,8 @@ int main(int argc, char** argv) {
   app.add_option("--models", args.models, "vgg16, resnet101, densenet121, bert-large, bert-3l, ncf")
       ->delimiter(',');
   app.add_option("--clusters", args.clusters, "A1, A2, B1, B3, B5, B7, B8, B11")->delimiter(',');
-  app.add_option("--samples", args.samples, "random strategies for each cell");
+  app.add_option("--samples", args.samples, "random strategies for each cell")
+      ->check(CLI::PositiveNumber);
   app.add_option("--folder", args.folder, "append each part to a file in this folder");
   CLI11_PARSE(app, argc, argv);
   try {

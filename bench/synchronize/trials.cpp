@@ -47,14 +47,11 @@ std::vector<trial> builder_trials(search::problem const& net, search::plan const
     search::plan plan;
     bool is_of_paper;
   };
-  std::vector<builder> builders{
-      {"all-reduce", sync::all_reduce{}(net, plain, m), true},
-      {"one server", sync::owners{sync::reads::at_use, sync::dealing::one_rank}(net, plain, m),
-       true},
-      {"servers with copies", sync::owners{}(net, plain, m), true},
-      {"servers", sync::owners{sync::reads::at_use}(net, plain, m), true},
-      {"partitioned servers", sync::zero<3>{}(net, plain, m), true},
-      {"ZeRO-1", sync::zero<1>{}(net, plain, m), false}};
+  std::vector<builder> builders{{"all-reduce", sync::all_reduce{}(net, plain, m), true},
+                                {"servers with copies", sync::owners{}(net, plain, m), true},
+                                {"servers", sync::owners{sync::reads::at_use}(net, plain, m), true},
+                                {"partitioned servers", sync::zero<3>{}(net, plain, m), true},
+                                {"ZeRO-1", sync::zero<1>{}(net, plain, m), false}};
   if (plain.mesh.axes() > 1)
     for (auto const& axis : plain.mesh.axis)
       for (auto const values : {sync::reads::local_copies, sync::reads::at_use})

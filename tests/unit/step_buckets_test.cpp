@@ -11,12 +11,14 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/sync/hybrid.hpp>
 
 #include "step_programs.hpp"
 
@@ -107,12 +109,12 @@ TEST_CASE("buckets are closed once they have the bytes or the number of gradient
   // The sizes of buckets, in the order in which gradients become complete; 1 without a bucket.
   auto const sizes = [&](step::bucket_rule const& rule) {
     auto const numbers = step::buckets_of_size(p, rule);
-    std::vector<int> sizes, of_bucket(numbers.size(), 0);
+    std::vector<int> filled, of_bucket(numbers.size(), 0);
     for (int const b : numbers)
       if (b >= 0) ++of_bucket[static_cast<std::size_t>(b)];
     for (int const n : of_bucket)
-      if (n > 0) sizes.push_back(n);
-    return sizes;
+      if (n > 0) filled.push_back(n);
+    return filled;
   };
   CHECK(sizes({bucketing::by_number, 2}) == std::vector<int>{2, 2});
   CHECK(sizes({bucketing::by_number, 3}) == std::vector<int>{3, 2});
@@ -123,6 +125,55 @@ TEST_CASE("buckets are closed once they have the bytes or the number of gradient
   ashlar::search::overlap_options options;
   options.division = {bucketing::by_bytes, 0};
   for (auto const& move : step::overlapped(p, m, options).made.moves) CHECK(move.bucket < 0);
+}
+
+/// The program of a training step in which gradients cross two links: a reduce-scatter along the
+/// GPUs of a node, then an all-reduce along nodes. Each of the 12 gradients has 1 MiB.
+step::program on_two_links(ashlar::machine const& m) {
+  auto const layers = ashlar::nn::chain(
+      ashlar::nn::repeat(12, ashlar::nn::linear(512, 512, false)));
+  ashlar::search::problem const net = any_length(
+      ashlar::nn::describe<float>(layers, ashlar::nn::feature_batch{512, 512}));
+  ashlar::topology const t{{"node", 4, ashlar::link_tier::inter_node}, {"gpu", 4}};
+  auto const plain = ashlar::search::data_parallel(net, t, m);
+  return build(net, ashlar::sync::hybrid{"gpu"}(net, plain, m), m);
+}
+
+/// The buckets of the synchronizations of gradients. Other moves have the number -1.
+step::bucket_numbers synchronized_in(step::program const& p) {
+  step::bucket_numbers numbers;
+  for (auto const& m : p.moves)
+    numbers.push_back(m.phase == ashlar::search::phase::synchronize ? m.bucket : -1);
+  return numbers;
+}
+
+TEST_CASE("where gradients cross two links, buckets of a fixed size can win, and they are used") {
+  auto const m = ashlar::machines::g4dn_12xlarge;
+  auto const p = on_two_links(m);
+  auto const made = step::overlapped(p, m).made;
+  CHECK(synchronized_in(made) == step::buckets_of_size(p, 4 << 20));
+  CHECK(synchronized_in(made) != step::best_buckets(p, m));
+  auto const without_overlap_of_values = [&](step::bucket_numbers const& numbers) {
+    return timeline_of(early_synchronization(p, numbers).made, m).seconds;
+  };
+  double const fixed = without_overlap_of_values(step::buckets_of_size(p, 4 << 20));
+  CHECK(fixed < 0.95 * without_overlap_of_values(step::best_buckets(p, m)));
+  CHECK(fixed < 0.95 * without_overlap_of_values(step::buckets_of_size(p, 0)));
+}
+
+TEST_CASE("a given division is used even if it makes the step slower") {
+  using ashlar::search::bucketing;
+  auto const m = ashlar::machines::g4dn_12xlarge;
+  auto const p = on_two_links(m);
+  double const best = step::overlapped(p, m).seconds;
+  for (step::bucket_rule const& rule :
+       {step::bucket_rule{bucketing::by_number, 2}, {bucketing::by_bytes, std::int64_t{1} << 40}}) {
+    ashlar::search::overlap_options options;
+    options.division = rule;
+    auto const given = step::overlapped(p, m, options);
+    CHECK(synchronized_in(given.made) == step::buckets_of_size(p, rule));
+    CHECK(given.seconds > best);
+  }
 }
 
 TEST_CASE("the best buckets can be found in a constant expression") {

@@ -26,11 +26,12 @@
 // refinements. The ranks of a node share its link; otherwise costs on meshes of large nodes would
 // be underestimated. Messages that stay in the node have the α of `intra`.
 //
-// A rank exchanges messages with one other rank at a time, so the bytes that leave its node are one
-// flow. If a machine limits flows (machine::flow), the r ranks of a node together send at most
-// r / flow bytes per second to other nodes. So a tensor that is divided among the ranks of a node
-// leaves the node faster than a tensor that a single rank sends. Crossings between parts of a mesh
-// (plan/cross_mesh.hpp) do not count the limit.
+// If a machine limits flows (machine::flow), the bytes that leave a rank's node count as one flow,
+// as in a ring, where a rank sends to one other rank at a time. So the r ranks of a node together
+// send at most r / flow bytes per second to other nodes, and a tensor that is divided among the
+// ranks of a node leaves the node faster than a tensor that a single rank sends. The pairwise
+// exchange sends to all members at once, in several flows, so it may take less time than predicted.
+// Crossings between parts of a mesh (plan/cross_mesh.hpp) do not count the limit.
 //
 // If the machine has separate links for a collective (intra_of, inter_of), these replace intra and
 // inter. A permute whose axes differ in extent is really an all-to-all and uses the links of an

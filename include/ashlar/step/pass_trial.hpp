@@ -10,8 +10,8 @@
 //                           if micro-batches take turns, also tried with turns that end at fewer
 //                           places (turns.hpp)
 //   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
-//                           and, if gradients cross two links, with buckets of 4 to 256 MiB; or only
-//                           with the buckets of a given size
+//                           and, if gradients cross two links, with buckets of 4 to 256 MiB. A
+//                           given division is used even if it makes the timeline longer.
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -56,15 +56,14 @@ class pass_trial {
       return;
     }
     double const seconds = timeline_of(tried.made, machine_).seconds;
-    if (!(seconds < report_.after * (1 - 1e-9))) {
-      if (!report_.kept) report_.reason = "it would not be faster";
-      return;
-    }
-    best_ = tried.made;
-    report_.kept = true;
-    report_.reason = "";
-    report_.after = seconds;
-    report_.gathers = gathers;
+    if (seconds < report_.after * (1 - 1e-9)) keep(tried, seconds, gathers);
+    else if (!report_.kept) report_.reason = "it would not be faster";
+  }
+
+  /// Keeps the result of a pass even if it is slower than the current program.
+  constexpr void keep(pass_result const& tried) {
+    if (tried.applied) keep(tried, timeline_of(tried.made, machine_).seconds, {});
+    else report_.reason = tried.reason;
   }
 
   constexpr void finish() {
@@ -76,6 +75,14 @@ class pass_trial {
   }
 
  private:
+  constexpr void keep(pass_result const& tried, double seconds, prefetch_options const& gathers) {
+    best_ = tried.made;
+    report_.kept = true;
+    report_.reason = "";
+    report_.after = seconds;
+    report_.gathers = gathers;
+  }
+
   overlap_result& result_;
   machine const& machine_;
   pass_report report_;
@@ -112,11 +119,13 @@ constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine
 constexpr overlap_result with_what_pays(program const& p, machine const& m,
                                         overlap_options const& options) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
-  auto const synchronize = [&] {
+  auto const synchronize = [&](bool again) {
     pass_trial trial(result, m, "early synchronization");
     if (options.buckets && options.division.kind != bucketing::best) {
-      trial.consider(early_synchronization(
-          result.made, buckets_of_size(result.made, options.division), options.limit));
+      auto const given = early_synchronization(
+          result.made, buckets_of_size(result.made, options.division), options.limit);
+      if (again) trial.consider(given);
+      else trial.keep(given);
       trial.finish();
       return;
     }
@@ -132,13 +141,13 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
     if (auto const longer = take_turns(p, p.interleaved, turn_ends::at_moves); longer.applied)
       moves.consider(early_moves(longer.made, options.limit));
   moves.finish();
-  synchronize();
+  synchronize(false);
   pass_trial gathers(result, m, "prefetch");
   for (auto const& g : options.gathers)
     if (g.often == gathered::each_pass || options.limit > 0)
       gathers.consider(prefetch(result.made, g, options.limit), g);
   gathers.finish();
-  if (result.passes.back().kept) synchronize();
+  if (result.passes.back().kept) synchronize(true);
   if (renews(p)) {
     pass_trial renewals(result, m, "early renewal");
     for (std::int64_t const bytes : {25 << 20, 4 << 20})
