@@ -232,7 +232,7 @@ TEST_CASE("a rank above a matrix of the net is one sentence, and so is a NaN") {
   CHECK(has(message_of([&] { sync::encoded{wires::power_sgd(14)}(net, plain, m.machine()); }),
             "parameter table: the rank of power-sgd is above"));
   CHECK(has(message_of([&] { sync::encoded{wires::power_sgd(0)}(net, plain, m.machine()); }),
-            "the wire power_sgd has factors of rank 1 or more, not of rank 0"));
+            "power-sgd/0: the wire power_sgd has factors of rank 1 or more"));
   for (auto const& wire : {wires::power_sgd(2), wires::with_feedback(wires::power_sgd(2))}) {
     auto const plan = sync::encoded{wire}(net, plain, m.machine());
     auto model = nn::place<float>(factored_gpt, m, plan, 7);

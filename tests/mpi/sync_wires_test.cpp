@@ -402,7 +402,7 @@ TEST_CASE("wires are declined where they do not pay, and refused where they cann
   auto const doubles = any_length(nn::describe<double>(wired_gpt, wired_tokens));
   auto const plain = search::data_parallel(doubles, mesh, slow_links);
   CHECK(has(message_of([&] { sync::encoded{wires::bf16}(doubles, plain, slow_links); }),
-            "the wire bf16 carries gradients of float only"));
+            "bf16: a wire carries gradients of float only"));
 }
 
 }  // namespace ashlar_test

@@ -12,9 +12,14 @@
 
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/plan_header.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/embedding.hpp>
+#include <ashlar/nn/linear.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/encoded.hpp>
+#include <ashlar/sync/rows.hpp>
 
 #include "search_nets.hpp"
 
@@ -80,8 +85,47 @@ TEST_CASE("the wires of gradients are kept in plan files, in version 6") {
   }
   wired_parameter(j)["wire"] = 8;
   CHECK(has(message_of([&] { load(j); }), "plan.json"));
+  wired_parameter(j)["wire"] = "power-sgd/20";
+  CHECK(has(message_of([&] { load(j); }), "wire: the rank of power-sgd is above"));
+  wired_parameter(j)["wire"] = "int8";
+  auto doubles = s.net;
+  doubles.element_size = doubles.accumulation_size = 8;
+  CHECK(has(message_of([&] {
+              std::ofstream(path) << j;
+              io::load_plan(path, doubles, s.mesh, s.machine);
+            }),
+            "wire: a wire carries gradients of float only"));
   io::save_plan(path, s.net, s.plain);
   CHECK(read()["version"] == 1);
+}
+
+TEST_CASE("a plan with gradients in rows and others with wires is kept in files and headers") {
+  temporary_folder const f;
+  namespace nn = ashlar::nn;
+  auto const path = f.file("plan.json");
+  auto const net = any_length(nn::describe<float>(
+      nn::chain(nn::embedding(64, 16), nn::linear(16, 64)), nn::token_batch{8, 4}));
+  ashlar::topology const mesh{{"gpu", 2}};
+  auto const& machine = ashlar::machines::workstation;
+  auto const plain = search::data_parallel(net, mesh, machine);
+  CHECK(!has(io::plan_header_text(net, plain, "p"), "[, "));
+  auto const rows = ashlar::sync::rows{}(net, plain, machine);
+  CHECK(has(io::plan_header_text(net, rows, "p"), "store[, update, in rows]}"));
+  auto const plan = ashlar::sync::encoded{wires::bf16}(net, rows, machine);
+  REQUIRE(has_rows(plan));
+  REQUIRE(has_wires(plan));
+  CHECK(has(io::plan_header_text(net, plan, "p"), "store[, update, in rows, wire]}"));
+  io::save_plan(path, net, plan);
+  auto j = json::parse(std::ifstream(path));
+  CHECK(j["version"] == 6);
+  auto const load = [&] { return io::load_plan(path, net, mesh, machine); };
+  auto const loaded = load();
+  CHECK(loaded.choices == plan.choices);
+  CHECK(loaded.memory == plan.memory);
+  CHECK(loaded.seconds == plan.seconds);
+  j["elements"][0]["parameters"][0]["wire"] = "bf16";
+  std::ofstream(path) << j;
+  CHECK(has(message_of(load), "rows: a gradient in rows is not encoded"));
 }
 
 TEST_CASE("the wires of gradients are kept in pipeline files, in version 5") {

@@ -3,12 +3,17 @@
 
 // Tests the wires that sync::optimal chooses among those that are permitted: none on a workstation,
 // where encoding costs more than it saves, and some between nodes with 1 Gb/s. On small nets the
-// result is compared with all assignments of strategies and wires.
+// result is compared with all assignments of strategies and wires. A matrix that cannot have the
+// rank of power_sgd is sent exactly, also if it is the later use of a tied parameter.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 
 #include <ashlar/machine/presets.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/embedding.hpp>
+#include <ashlar/nn/output_embedding.hpp>
+#include <ashlar/nn/tied.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/optimal.hpp>
@@ -18,6 +23,7 @@
 namespace ashlar_test {
 namespace {
 
+namespace nn = ashlar::nn;
 namespace sync = ashlar::sync;
 namespace wires = ashlar::wires;
 
@@ -116,7 +122,60 @@ TEST_CASE("a memory limit counts the errors of wires, and nets of double have no
   slow.memory = 0;
   auto const plan = search::data_parallel(doubles, nodes, slow);
   CHECK(has(message_of([&] { sync::optimal(doubles, plan, slow, {.wires = permitted}); }),
-            "the wire bf16 carries gradients of float only"));
+            "bf16: a wire carries gradients of float only"));
+}
+
+TEST_CASE("the later use of a tied parameter has a wire only if its own matrix can have it") {
+  auto const net = any_length(nn::describe<float>(
+      nn::tied(nn::embedding(64, 1024), nn::output_embedding(1024, 64)), nn::token_batch{16, 4}));
+  ashlar::topology const mesh{{"data", 2}, {"gpu", 8}};
+  ashlar::machine const m{{1e-7, 1e-6}, {1e-7, 1e-6}, 1e15, 1e15, 0};
+  auto plan = search::data_parallel(net, mesh, m);
+  auto const& tie = net.ties[0];
+  auto const first = plan[tie.first].parameters[tie.first_index];
+  // In the later use, every rank has 8 of the 64 rows.
+  auto& later = plan.choices[static_cast<std::size_t>(tie.later)];
+  for (auto const& c : search::layer_choices(net.spec(tie.later), mesh)) {
+    auto const& p = c.parameters[tie.later_index];
+    if (p.use[1].is_split() && p.use[1].dim == 0 && p.grad[0].is_partial()) later = c;
+  }
+  later.parameters[tie.later_index].store = first.store;
+  REQUIRE(later.parameters[tie.later_index].grad[1].is_split());
+  search::predict(plan, net, m);
+  for (bool const overlap : {false, true}) {
+    auto searched = net;
+    searched.overlap = overlap;
+    auto const best = sync::optimal(searched, plan, m, {.wires = {wires::power_sgd(20)}}).chosen;
+    CHECK(best[tie.first].parameters[tie.first_index].wire == wires::power_sgd(20));
+    CHECK(best[tie.later].parameters[tie.later_index].wire.is_exact());
+    for (int i = 0; i < net.size(); ++i) CHECK(search::is_legal(best[i], net.spec(i), mesh));
+  }
+}
+
+TEST_CASE("encoded sends matrices below the rank exactly, and refuses a rank that none has") {
+  auto const& m = ashlar::machines::workstation;
+  ashlar::topology const mesh{{"gpu", 3}};
+  search::problem net;
+  net.add(linear_spec({8, 48}, 2));
+  auto const encoded = [&](ashlar::wire_format const& wire) {
+    return sync::encoded{wire}(net, search::data_parallel(net, mesh, m), m);
+  };
+  CHECK(has(message_of([&] { encoded(wires::power_sgd(4)); }),
+            "parameter weight: the rank of power-sgd is above the number of rows or columns"));
+  CHECK(!has_wires(encoded(wires::power_sgd(2))));  // its factors would not be smaller
+  net.add(linear_spec({8, 2}, 48));
+  net.add(linear_spec({8, 48}, 48));
+  auto const plan = encoded(wires::power_sgd(4));
+  CHECK(plan[0].parameters[0].wire.is_exact());
+  CHECK(plan[2].parameters[0].wire == wires::power_sgd(4));
+  CHECK(has(message_of([&] { encoded(wires::power_sgd(49)); }), "element 0"));
+  // Numbers that are not valid are refused for every tensor.
+  auto const& p = plan[2].parameters[0];
+  for (auto const& wire : {wires::power_sgd(0), wires::power_sgd(-1), wires::top_k(0)}) {
+    CHECK(has(message_of([&] { encoded(wire); }), "write "));
+    CHECK(ashlar::wire_fault(wire, {48, 48}, p.grad, mesh) != nullptr);
+    CHECK(ashlar::wire_fault(wire, {48}, ashlar::parse_placement("[P]"), mesh) != nullptr);
+  }
 }
 
 }  // namespace ashlar_test

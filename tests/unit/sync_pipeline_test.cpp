@@ -4,7 +4,8 @@
 // Tests the memory and the seconds that are predicted for pipelines of a net with tied parameters,
 // under each strategy of synchronization. An owned parameter is replicated before it crosses to
 // another part of the pipeline, and so is its gradient. The programs of the parts must not need
-// more memory than is predicted, and their moves of parameters must take the predicted seconds.
+// more memory than is predicted, and their moves of parameters must take the predicted seconds. A
+// wire encodes only the sums of gradients.
 
 #include <algorithm>
 
@@ -20,6 +21,7 @@
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/text.hpp>
+#include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/named.hpp>
 
 namespace ashlar_test {
@@ -95,6 +97,39 @@ TEST_CASE("the memory and seconds of pipelines cover the crossings of tied param
     }
   MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");
   CHECK(least > 0.7);
+}
+
+TEST_CASE(
+    "the gradient of a tied parameter is encoded where it is summed and not where it crosses") {
+  auto const& machine = ashlar::machines::workstation;
+  auto const net = any_length(
+      nn::describe<float>(nn::tied(nn::embedding(1200, 8), nn::repeat(1, nn::gpt_block(8, 2)),
+                                   nn::layer_norm(8), nn::output_embedding(8, 1200)),
+                          nn::token_batch{4, 3, 4}));
+  ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
+  auto const order = ashlar::pipelines::one_f_one_b(2, net.micro_batches);
+  std::vector<int> const limits{0, 7, net.size()};
+  search::pipeline_part part{0, order, limits, whole, divided(whole, 0, 2)};
+  auto const plain = search::data_parallel(net, search::stage_mesh(whole, 0, 2), machine);
+  for (auto const name : ashlar::sync::names()) {
+    CAPTURE(std::string(name));
+    auto const chosen = ashlar::sync::encoded{ashlar::wires::int8}(
+        net, ashlar::sync::named(name, net, plain, machine), machine);
+    int encoded = 0, wired = 0;
+    for (auto const& c : chosen.choices)
+      for (auto const& p : c.parameters) wired += p.wire.is_exact() ? 0 : 1;
+    for (part.position = 0; part.position < 2; ++part.position) {
+      auto const program = build_stage(net, chosen, machine, part);
+      for (auto const& m : program.moves) {
+        auto const& path = program.path_of(m);
+        if (path.wire.is_exact()) continue;
+        ++encoded;
+        auto const& p = chosen[m.element].parameters[m.index];
+        CHECK((path.from == p.grad && path.to == p.updated_at()));
+      }
+    }
+    CHECK(encoded == wired);
+  }
 }
 
 }  // namespace ashlar_test

@@ -90,11 +90,16 @@ inline constexpr char const* seed_key = "ashlar seed";
 /// The key of the plan and the mesh of which the errors of wires are, in the metadata.
 inline constexpr char const* wire_key = "ashlar wires";
 
-/// Returns a text that is the same for equal plans on equal meshes.
+/// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
+/// none.
 template <class Model>
 std::string plan_text(Model const& model) {
-  return std::to_string(search::fingerprint(model.plan())) + " on " +
-         to_string(model.mesh().topology());
+  std::string text = std::to_string(search::fingerprint(model.plan())) + " on " +
+                     to_string(model.mesh().topology());
+  if (model.pipeline() == nullptr) return text;
+  text += " in stages on " + to_string(model.stage_mesh().topology()) + " up to";
+  for (int const limit : model.pipeline()->limits) text += " " + std::to_string(limit);
+  return text;
 }
 
 /// Returns the options with the seed of the model in the metadata, and with its plan if it has

@@ -194,8 +194,10 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
          "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
          "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store" +
-         (search::updates_apart(plan) ? "[, update]" : "") +
-         (search::has_wires(plan) ? "[, update, in rows, wire]" : "") +
+         (search::has_wires(plan)       ? "[, update, in rows, wire]"
+          : search::has_rows(plan)      ? "[, update, in rows]"
+          : search::updates_apart(plan) ? "[, update]"
+                                        : "") +
          "}, statistics {from, to}\n" + body + "  return plan;\n}();\n";
 }
 

@@ -29,14 +29,14 @@ class errors_of_moves {
     return errors;
   }
 
-  /// Returns the errors of one step of the redistribution that synchronizes the gradient of a
-  /// parameter: parameter `index` of an element. There is room for `count` numbers. Throws
+  /// Returns the errors of one step of the redistribution that sums the gradient of a parameter with
+  /// a wire: parameter `index` of an element. There is room for `count` numbers. Throws
   /// ashlar::error if the program has no such redistribution.
   float* of_gradient(int element, int index, std::size_t step, std::int64_t count) {
     for (std::size_t k = 0; k < errors_.size(); ++k)
-      if (auto const& m = program_->moves[k]; m.phase == step::phase::synchronize &&
-                                              m.what == step::moved::parameter &&
-                                              m.element == element && m.index == index)
+      if (auto const& m = program_->moves[k];
+          m.phase == step::phase::synchronize && m.what == step::moved::parameter &&
+          m.element == element && m.index == index && program_->path_of(m).wire.feedback)
         return errors_[k].room(step, count);
     throw error("errors_of_moves", "element " + std::to_string(element) +
                                        " does not synchronize the gradient of its parameter " +

@@ -70,6 +70,7 @@ constexpr bool saves_half(factor_extents const& f) {
 /// Returns why the gradient or tensor at placement `from` cannot have a wire, or null if it can.
 constexpr char const* wire_fault(wire_format const& wire, shape const& extents,
                                  placement const& from, topology const& t) {
+  if (char const* const wrong = number_fault(wire)) return wrong;
   if (!wire.is_factored() || extents.rank() < 2) return nullptr;
   factor_extents const f(local_box(extents, t, from, fullest_rank(from)), wire);
   return f.rank < wire.rank && f.elements() > 0

@@ -124,6 +124,24 @@ constexpr wire_format with_feedback(wire_format w) {
 
 }  // namespace wires
 
+/// Returns why no tensor can have the wire, or null if its numbers are valid.
+constexpr char const* number_fault(wire_format const& w) {
+  if (w.kind == wire_kind::top_k && w.one_of < 1)
+    return "the wire top_k sends one of 1 or more elements: write top_k(1) or more.";
+  if (w.is_factored() && w.rank < 1)
+    return "the wire power_sgd has factors of rank 1 or more: write power_sgd(1) or more.";
+  return nullptr;
+}
+
+/// Returns why tensors with elements of `element_size` bytes cannot have the wire, or null if they
+/// can. For a gradient, this is accumulation_size.
+constexpr char const* element_fault(wire_format const& w, int element_size) {
+  return w.is_exact() || element_size == 4
+             ? nullptr
+             : "a wire carries gradients of float only, but those of this net are of double. Use "
+               "the wire exact, or a net of float.";
+}
+
 /// Returns a text such as "int8" or "top-k/100+feedback".
 inline std::string to_string(wire_format const& w) {
   constexpr char const* names[] = {"exact",   "bf16",   "half",      "int8",

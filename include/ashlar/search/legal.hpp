@@ -4,7 +4,7 @@
 #pragma once
 
 // Checks whether a choice is a legal placement of its layer. The check serves plans that people
-// write. There are five rules:
+// write. There are six rules:
 //
 //   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
@@ -12,6 +12,8 @@
 //   storage   Parameters may be stored and updated in any placements without P.
 //   in rows   A gradient in rows belongs to a parameter that its layer reads by rows, and that is
 //             stored and updated where the layer reads it.
+//   wires     A wire has valid numbers, and the gradient's matrix has the rank of its factors
+//             (wire_fault). A gradient in rows has no wire.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.

@@ -148,9 +148,12 @@ class crossing_builder : public program_builder<dynamic_size> {
   static value_kind kind_of_tied(phase when) {
     return when == phase::forward ? value_kind::copy : value_kind::addend;
   }
+  /// Adds the redistribution of a tied tensor before or after its crossing. A gradient has its wire
+  /// only where it is summed, so this redistribution is exact.
   int add_tie_move(phase when, int k, placement const& from, placement const& to, int source) {
-    return add_move(when, moved::parameter, k, net_.spec(element_).parameters[k].extents, from, to,
-                    source, kind_of_tied(when));
+    return add_actions_of({when, element_, moved::parameter, k, micro_batch_, source},
+                          kind_of_tied(when), net_.spec(element_).parameters[k].extents,
+                          search::step::element_size(net_, moved::parameter, when), from, to);
   }
 };
 

@@ -233,13 +233,9 @@ class program_builder : public halo_writer {
                          placement const& from, placement const& to, int source) {
     bool const is_addend = what == moved::parameter && when == phase::synchronize &&
                            net_.spec(element_).parameters[index].tie == tie_role::later;
-    return add_move(when, what, index, extents, from, to, source,
-                    is_addend ? value_kind::addend : result_of(when, what));
-  }
-  constexpr int add_move(phase when, moved what, int index, shape const& extents,
-                         placement const& from, placement const& to, int source, value_kind kind) {
     program_move const m{when, element_, what, index, micro_batch_, source};
-    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to,
+    return add_actions_of(m, is_addend ? value_kind::addend : result_of(when, what), extents,
+                          search::step::element_size(net_, what, when), from, to,
                           wire_of(chosen_[element_], what, when, index));
   }
   constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {

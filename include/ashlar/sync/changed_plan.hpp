@@ -21,6 +21,7 @@
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
 #include <ashlar/support/error.hpp>
+#include <ashlar/sync/summing_wire.hpp>
 
 namespace ashlar::sync {
 
@@ -48,11 +49,10 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
 /// `update`, `in_rows` and `wire` of every parameter, with its costs on machine `m`. `in_rows` is
-/// false before. `change` is called once for each parameter, in the order of the net. Both uses of
-/// a tied parameter get the placements that `change` chooses for the first use, and its wire if the
-/// gradient of the later use is a sum too. `builder` is the
-/// caller's name. Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net,
-/// or if a parameter cannot have the new placements.
+/// false before. `change` is called once for each parameter, in the order of the net. The later use
+/// of a tied parameter gets what `change` chooses for the first use (take_strategy). `builder` is
+/// the caller's name. Communicates nothing. Throws ashlar::error if `chosen` is a plan of another
+/// net, or if a parameter cannot have the new placements.
 template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,
@@ -73,11 +73,9 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
     ++i;
   }
   for (auto const& t : net.ties) {
-    auto const first = chosen[t.first].parameters[t.first_index];
-    auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index];
-    later.store = first.store;
-    later.update = first.update;
-    if (!first.wire.is_exact() && later.grad.has_partial()) later.wire = first.wire;
+    take_strategy((chosen.choices.begin() + t.later)->parameters[t.later_index],
+                  chosen[t.first].parameters[t.first_index],
+                  net.spec(t.later).parameters[t.later_index].extents, chosen.mesh);
   }
   search::predict(chosen, net, m);
   chosen.gap = 1;

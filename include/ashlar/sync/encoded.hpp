@@ -11,8 +11,9 @@
 //   plan = sync::encoded{int8, sync::wired::where_it_pays}(…);       only where a step is faster
 //   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
 //
-// Each addend is encoded once. Its owner decodes and sums the addends of all ranks in float. If
-// every rank needs the sum, the owner encodes it again. Values of parameters, activations and
+// A wire that encodes blocks encodes each addend once. The addend's owner decodes and sums the
+// addends of all ranks in float. If every rank needs the sum, the owner encodes it again. power_sgd
+// sums the factors of matrices instead (plan/wire.hpp). Values of parameters, activations and
 // gradients in rows are sent as they are. Choose the strategy first: builders keep the wires, and
 // `optimal` refuses them.
 
@@ -58,13 +59,18 @@ struct encoded {
   wired where = wired::everywhere;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
-  /// wire, priced on machine `m`. All other gradients are sent as they are. Communicates nothing.
-  /// Throws ashlar::error if `chosen` is a plan of another net, or if the net's gradients are of
-  /// double.
+  /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
+  /// that have fewer rows or columns than the rank of power_sgd. Communicates nothing. Throws
+  /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, or
+  /// if the wire's numbers are not valid. With wired::everywhere, also throws if matrices are
+  /// summed, but none of them has the rank of power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
     detail::check_wire("sync::encoded", net, chosen, wire);
+    char const* refused = nullptr;  // why the first summed matrix that cannot have the wire cannot
+    int refused_element = 0, refused_index = 0;
+    bool some_fit = false;
     int i = 0;
     for (auto& c : chosen.choices) {
       for (int k = 0; k < c.parameters.size(); ++k) {
@@ -74,17 +80,25 @@ struct encoded {
         auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
                                             net.accumulation_size, wire, chosen.mesh, m);
         auto const& spec = net.spec(i).parameters[k];
-        char const* const wrong = price.is_sum ? wire_fault(wire, spec.extents, p.grad, chosen.mesh)
-                                               : nullptr;
-        if (wrong != nullptr && where == wired::everywhere)
-          throw error("sync::encoded", "element " + std::to_string(i) + " (" +
-                                           net.spec(i).name.text + "), parameter " +
-                                           spec.name.text + ": " + wrong);
+        char const* const wrong = wire_fault(wire, spec.extents, p.grad, chosen.mesh);
+        if (price.is_sum && spec.extents.rank() > 1) {
+          some_fit = some_fit || wrong == nullptr;
+          if (wrong != nullptr && refused == nullptr) {
+            refused = wrong;
+            refused_element = i;
+            refused_index = k;
+          }
+        }
         bool const pays = where == wired::everywhere || price.encoded < price.exact;
         if (price.has_steps && pays && wrong == nullptr) p.wire = wire;
       }
       ++i;
     }
+    if (auto const& spec = net.spec(refused_element);
+        where == wired::everywhere && !some_fit && refused != nullptr)
+      throw error("sync::encoded", "element " + std::to_string(refused_element) + " (" +
+                                       spec.name.text + "), parameter " +
+                                       spec.parameters[refused_index].name.text + ": " + refused);
     search::predict(chosen, net, m);
     chosen.gap = 1;
     return chosen;
@@ -93,7 +107,9 @@ struct encoded {
 
 /// Returns a table of the seconds in which each gradient is synchronized as it is, and with the
 /// wire, on machine `m`. It says by how much the wire pays or does not pay. Equal parameters share
-/// a line. Communicates nothing. Errors are those of `encoded`.
+/// a line. Gradients that cannot have the wire have no line. Communicates nothing. Throws
+/// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, or if
+/// the wire's numbers are not valid.
 template <int N>
 std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                          machine const& m, wire_format const& wire) {
@@ -131,7 +147,7 @@ std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan
                        : "does not pay by " + seconds_text(-saved)) +
             '\n';
   }
-  return lines.empty() ? text + "no gradient is summed over ranks\n" : text;
+  return lines.empty() ? text + "no gradient that is summed over ranks can have it\n" : text;
 }
 
 }  // namespace ashlar::sync

@@ -11,9 +11,10 @@
 //   start     the best of the serial optimum and of the builders (all-reduce, ZeRO-1 and 3, owners,
 //             and hybrid sharding along each axis)
 //   changes   Equal parameters, such as those of all blocks of a net, form a group and get another
-//             strategy together. A change that saves seconds is kept. A round tries all groups,
-//             those with the most elements first. The search ends when a round changes nothing or
-//             enough plans have been priced.
+//             strategy together: other placements with the same wire, or another wire at the same
+//             placements. A change that saves seconds is kept. A round tries all groups, those with
+//             the most elements first. The search ends when a round changes nothing or enough plans
+//             have been priced.
 //
 // Plans whose programs exceed the memory limit are passed over.
 
@@ -117,9 +118,8 @@ class overlapped_optimum {
           auto const& now = (*best_)[i].parameters[k];
           // Strategies with owners are left out, because owners are assigned to all parameters of a
           // plan together and not to one group.
-          if (s.updated_at().has_owned() ||
-              (now.store == s.store && now.update == s.update && now.wire == s.wire))
-            continue;
+          bool const moves = !(now.store == s.store && now.update == s.update);
+          if (s.updated_at().has_owned() || moves == !(now.wire == s.wire)) continue;
           changed = consider(with(g, s, unlimited)) || changed;
         }
     }

@@ -80,9 +80,7 @@ class serial_optimum {
     tied_options all;
     for (auto const& s : options_.strategies_of(t.first, t.first_index)) {
       auto later = chosen_[t.later].parameters[t.later_index];
-      later.store = s.store;
-      later.update = s.update;
-      if (later.grad.has_partial()) later.wire = s.wire;
+      take_strategy(later, s, net_.spec(t.later).parameters[t.later_index].extents, chosen_.mesh);
       auto const one = options_.priced(t.first, t.first_index, s);
       auto const two = options_.priced(t.later, t.later_index, later);
       bool is_dominated = false;

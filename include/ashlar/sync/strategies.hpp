@@ -23,8 +23,8 @@
 
 #include <vector>
 
-#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/sync/changed_plan.hpp>
+#include <ashlar/sync/summing_wire.hpp>
 
 namespace ashlar::sync {
 
@@ -58,17 +58,6 @@ constexpr placement divided(placement whole, int rank, unsigned axes,
 using wire_list = inplace_vector<wire_format, 8>;
 /// No wire: gradients are sent as they are.
 inline constexpr wire_list lossless{};
-
-/// Returns whether the synchronization of a gradient of floats has steps that sum it with the wire.
-constexpr bool sums_with(wire_format const& wire, search::parameter_choice const& p,
-                         shape const& extents, topology const& t) {
-  if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() ||
-      wire_fault(wire, extents, p.grad, t) != nullptr)
-    return false;
-  for (auto const& s : plan_encoded(extents, 4, p.grad, p.updated_at(), wire, t, {}).steps)
-    if (!s.wire.is_exact() && reduces(s.kind)) return true;
-  return false;
-}
 
 /// Returns all strategies of a parameter with these extents: copies of `p` with other placements
 /// `store` and `update`, and with each wire of `wires` that fits. The first one is all-reduce.
@@ -119,16 +108,8 @@ template <int N>
 constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
                           search::basic_plan<N> const& chosen, wire_format const& wire) {
   check_plan_of(caller, net, chosen);
-  if (wire.kind == wire_kind::top_k && wire.one_of < 1)
-    throw error(caller, "the wire top_k sends one of at least 1 element, not one of " +
-                            std::to_string(wire.one_of) + ".");
-  if (wire.is_factored() && wire.rank < 1)
-    throw error(caller, "the wire power_sgd has factors of rank 1 or more, not of rank " +
-                            std::to_string(wire.rank) + ".");
-  if (!wire.is_exact() && net.accumulation_size != 4)
-    throw error(caller, "the wire " + to_string(wire) +
-                            " carries gradients of float only, but those of this net are of "
-                            "double. Use the wire exact, or a net of float.");
+  for (char const* const wrong : {number_fault(wire), element_fault(wire, net.accumulation_size)})
+    if (wrong != nullptr) throw error(caller, to_string(wire) + ": " + wrong);
 }
 
 }  // namespace detail

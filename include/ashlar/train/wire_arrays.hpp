@@ -38,8 +38,7 @@ class rows_of_ranks {
 
 /// Calls f(name, rows, shard) for the errors of each encoded step of each gradient. `rows` are the
 /// rows_of_ranks, and `shard` is this rank's row, or null if the rank is not in the gradient's part
-/// of a pipeline. The order and the names are the same on all ranks. In a pipeline, leaves out tied
-/// parameters that are updated by an owner, whose gradients take another way.
+/// of a pipeline. The order and the names are the same on all ranks.
 template <class Model, class F>
 void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
   auto const& problem = model.problem();
@@ -49,9 +48,6 @@ void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
       auto const& choice = model.plan()[p.element()].parameters[++k];
       auto const& spec = problem.spec(p.element()).parameters[k];
       if (!choice.wire.feedback) continue;
-      if (model.pipeline() != nullptr && spec.tie != step::tie_role::none &&
-          choice.updated_at().has_owned())
-        continue;
       auto const& mesh = p.sum().mesh();
       auto const path = plan_encoded(spec.extents, problem.accumulation_size, choice.grad,
                                      choice.updated_at(), choice.wire, mesh.topology(), {});

@@ -173,7 +173,7 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Reads the schedule of a file of version 3 or 4, which has an entry "cuts". Throws ashlar::error
+/// Reads the schedule of a file with an entry "cuts", of version 3 or above. Throws ashlar::error
 /// if the schedule does not have the numbers of stages and micro-batches of the plan, or if it
 /// cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {

@@ -131,10 +131,11 @@ inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries co
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
 /// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a
-/// branch has no rows, since the branch's ends determine its placements.
+/// branch has no rows, since the branch's ends determine its placements. Elements of gradients have
+/// `accumulation_size` bytes.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       search::element_kind kind, topology const& t,
-                                      parameter_entries const& known) {
+                                      parameter_entries const& known, int accumulation_size) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
@@ -170,7 +171,12 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     choice.in_rows = p.value("rows", false);
     if (p.contains("wire")) choice.wire = wire_named("wire", p.at("wire").get<std::string>());
     if (char const* const wrong = storage_fault(choice, spec.parameters[k], t))
-      throw error(choice.in_rows ? "rows" : "update", wrong);
+      throw error(choice.in_rows                                                        ? "rows"
+                  : wire_fault(choice.wire, spec.parameters[k].extents, choice.grad, t) ? "wire"
+                                                                                        : "update",
+                  wrong);
+    if (char const* const wrong = element_fault(choice.wire, accumulation_size))
+      throw error("wire", wrong);
     c.parameters.push_back(choice);
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
@@ -227,8 +233,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   search::basic_plan<N> plan;
   for (int i = 0; i < net.size(); ++i) {
     try {
-      plan.choices.push_back(
-          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), net[i].kind, t, known));
+      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i),
+                                       net[i].kind, t, known, net.accumulation_size));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Decides which parameters of a plan can have a wire: those whose gradients are summed over ranks
+// in steps that the wire can carry. It also decides which wire the later use of a tied parameter
+// gets. Builders choose a strategy for the first use only, and both uses have it.
+
+#include <ashlar/plan/encoded_redistribution.hpp>
+#include <ashlar/step/plan.hpp>
+
+namespace ashlar::sync {
+
+/// Returns whether the synchronization of a gradient of floats has steps that sum it with the wire.
+constexpr bool sums_with(wire_format const& wire, search::parameter_choice const& p,
+                         shape const& extents, topology const& t) {
+  if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() ||
+      wire_fault(wire, extents, p.grad, t) != nullptr)
+    return false;
+  for (auto const& s : plan_encoded(extents, 4, p.grad, p.updated_at(), wire, t, {}).steps)
+    if (!s.wire.is_exact() && reduces(s.kind)) return true;
+  return false;
+}
+
+/// Gives the later use of a tied parameter the strategy of the first use: its `store` and `update`,
+/// and its wire if the gradient of the later use is summed with this wire too. Else the later use
+/// keeps the wire that it has. `extents` are those of the later use's parameter.
+constexpr void take_strategy(search::parameter_choice& later, search::parameter_choice const& first,
+                             shape const& extents, topology const& t) {
+  later.store = first.store;
+  later.update = first.update;
+  if (sums_with(first.wire, later, extents, t)) later.wire = first.wire;
+}
+
+}  // namespace ashlar::sync
