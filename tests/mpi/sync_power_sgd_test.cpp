@@ -10,8 +10,8 @@
 //   constant gradient is sent ever better,
 // - bytes predicted, recorded and asked of MPI agree exactly; what gains nothing is sent exactly,
 // - a step needs the planned memory; what a float cannot hold is not sent as zeros,
-// - training follows the losses without the wire, with the predicted bytes and memory, and has the
-//   same bits on both transports, with overlap and in buckets,
+// - training learns a batch at least half as fast as without the wire, with the predicted bytes and
+//   memory, and has the same bits on both transports, with overlap and in buckets,
 // - a rank above the matrix is one sentence, and so is a NaN on every rank.
 
 #include <algorithm>
@@ -87,13 +87,13 @@ auto factored_data(unsigned step) {
   return data_for<std::int32_t>(factored_gpt, factored_tokens, 13, 13, step, 5);
 }
 
+/// Returns the losses of steps that all have the same batch.
 template <class Plan>
 std::vector<double> factored_losses(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   auto model = nn::place<float>(factored_gpt, m, plan, 7);
-  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1, .overlap = how});
+  train::trainer trainer(model, train::adam_w{.lr = 0.02}, {.clip = 1, .overlap = how});
   std::vector<double> all;
-  for (unsigned step = 0; step < 5; ++step)
-    all.push_back(trainer.step(factored_data(step % 3)).loss);
+  for (int step = 0; step < 10; ++step) all.push_back(trainer.step(factored_data(0)).loss);
   return all;
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("what a float cannot hold is not sent as zeros") {
     }
 }
 
-TEST_CASE("training with factors follows the losses without them, with the planned bytes") {
+TEST_CASE("training with factors learns almost as without them, with the planned bytes") {
   ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
   auto const net = any_length(nn::describe<float>(factored_gpt, factored_tokens));
   auto const wire = wires::with_feedback(wires::power_sgd(2));
@@ -255,8 +255,8 @@ TEST_CASE("training with factors follows the losses without them, with the plann
       found.push_back(factored_losses(m, plan, train::overlap::none));
       found.push_back(factored_losses(m, plan, train::overlap::as_planned));
       auto const expected = factored_losses(m, exact, train::overlap::none);
-      for (std::size_t k = 0; k < expected.size(); ++k)
-        CHECK(std::abs(found[0][k] - expected[k]) < 0.3);
+      // Were the sums of matrices lost, the vectors alone would give a fourteenth.
+      CHECK(found[0].front() - found[0].back() > 0.5 * (expected.front() - expected.back()));
       if (world_size() > 1) CHECK(found[0] != expected);
 
       auto model = nn::place<float>(factored_gpt, m, plan, 7);
