@@ -12,7 +12,7 @@
 //   one-bit, top-k     30                  2 % higher
 //
 // All but bf16 have error feedback. Each also runs with ZeRO-2, clipping and micro-batches. The
-// environment variable ASHLAR_WIRES=all trains all of them for 300 steps. Without it, only power-sgd
+// environment variable ASHLAR_WIRES=all trains all of them for 300 steps. Without it, power-sgd/4
 // trains for a few, in which the loss must fall by nine tenths of what it falls without a wire.
 
 #include <algorithm>

@@ -296,7 +296,8 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
                                       {wires::half, 2e-3},
                                       {wires::with_feedback(wires::int8), 5e-2},
                                       {wires::with_feedback(wires::one_bit), 0.4},
-                                      {wires::with_feedback(wires::top_k(4)), 0.4}};
+                                      {wires::with_feedback(wires::top_k(4)), 0.4},
+                                      {wires::with_feedback(wires::power_sgd(1)), 0.4}};
   auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}}, slow_messages);
