@@ -9,10 +9,12 @@
 // - with error feedback, what was sent is the sum of the gradients minus the last errors, and a
 //   constant gradient is sent ever better,
 // - bytes predicted, recorded and asked of MPI agree exactly; what gains nothing is sent exactly,
-// - training follows the losses without the wire, with the predicted bytes and memory, and has the
-//   same bits on both transports, with overlap and in buckets,
+// - a step needs the planned memory; what a float cannot hold is not sent as zeros,
+// - training learns a batch at least half as fast as without the wire, with the predicted bytes and
+//   memory, and has the same bits on both transports, with overlap and in buckets,
 // - a rank above the matrix is one sentence, and so is a NaN on every rank.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -85,13 +87,13 @@ auto factored_data(unsigned step) {
   return data_for<std::int32_t>(factored_gpt, factored_tokens, 13, 13, step, 5);
 }
 
+/// Returns the losses of steps that all have the same batch.
 template <class Plan>
 std::vector<double> factored_losses(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   auto model = nn::place<float>(factored_gpt, m, plan, 7);
-  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1, .overlap = how});
+  train::trainer trainer(model, train::adam_w{.lr = 0.02}, {.clip = 1, .overlap = how});
   std::vector<double> all;
-  for (unsigned step = 0; step < 5; ++step)
-    all.push_back(trainer.step(factored_data(step % 3)).loss);
+  for (int step = 0; step < 10; ++step) all.push_back(trainer.step(factored_data(0)).loss);
   return all;
 }
 
@@ -193,7 +195,51 @@ TEST_CASE("the factors have the planned bytes, and what gains nothing is sent ex
   }
 }
 
-TEST_CASE("training with factors follows the losses without them, with the planned bytes") {
+TEST_CASE("a step with factors needs the memory that its plan says") {
+  if (world_size() == 1) return;
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    auto const x = addend_on(m, random_matrix(1)).as_dynamic();
+    auto const to = ashlar::value_of<sbp<B>>;
+    for (bool const feedback : {false, true}) {
+      auto const wire = feedback ? wires::with_feedback(wires::power_sgd(4)) : wires::power_sgd(4);
+      ashlar::wire_errors errors;
+      redistribute(x, to, wire, &errors);
+      m.memory().reset_peak();
+      auto const before = m.memory().bytes_in_use();
+      auto const y = redistribute(x, to, wire, &errors);
+      auto const taken = static_cast<std::int64_t>(m.memory().peak_bytes() - before);
+      // The second step needs most. A single tensor is not copied into the arrays of a bucket.
+      std::int64_t const bucket = 2 * 4 * matrix_columns * 4, rounding = 768;
+      auto const most = encoded_moving_bytes(plan_redistribution(x, to, wire).plan, m.topology());
+      CAPTURE(std::string(to_string(on)) + " " + to_string(wire));
+      CHECK(taken <= most - bucket + rounding);
+      if (on == transport::messages) CHECK(taken >= most - bucket - rounding);
+    }
+  }
+}
+
+TEST_CASE("what a float cannot hold is not sent as zeros") {
+  if (world_size() == 1) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (int const rank : {1, 3})
+    for (float const bad : {infinity, -infinity, 2e38f}) {
+      auto values = random_matrix(1);
+      if (std::isinf(bad)) values[static_cast<std::size_t>(world_rank())] = bad;
+      else std::fill(values.begin(), values.end(), bad);  // the sum of all ranks is infinite
+      ashlar::wire_errors errors;
+      auto const y = to_full(redistribute(addend_on(m, values).as_dynamic(),
+                                          ashlar::value_of<sbp<B>>,
+                                          wires::with_feedback(wires::power_sgd(rank)), &errors));
+      CAPTURE(bad);
+      CHECK(!std::all_of(y.begin(), y.end(), [](float v) { return std::isfinite(v); }));
+      for (std::size_t const step : {0u, 1u})
+        for (auto const v : errors.step(step)) CHECK(v == 0);  // no run has succeeded
+    }
+}
+
+TEST_CASE("training with factors learns almost as without them, with the planned bytes") {
   ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
   auto const net = any_length(nn::describe<float>(factored_gpt, factored_tokens));
   auto const wire = wires::with_feedback(wires::power_sgd(2));
@@ -209,8 +255,8 @@ TEST_CASE("training with factors follows the losses without them, with the plann
       found.push_back(factored_losses(m, plan, train::overlap::none));
       found.push_back(factored_losses(m, plan, train::overlap::as_planned));
       auto const expected = factored_losses(m, exact, train::overlap::none);
-      for (std::size_t k = 0; k < expected.size(); ++k)
-        CHECK(std::abs(found[0][k] - expected[k]) < 0.3);
+      // Were the sums of matrices lost, the vectors alone would give a fourteenth.
+      CHECK(found[0].front() - found[0].back() > 0.5 * (expected.front() - expected.back()));
       if (world_size() > 1) CHECK(found[0] != expected);
 
       auto model = nn::place<float>(factored_gpt, m, plan, 7);

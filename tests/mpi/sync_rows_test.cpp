@@ -8,7 +8,7 @@
 //   with several micro-batches, with ids that are all equal, and where a rank has no rows,
 // - a step receives the bytes that step/row_exchange.hpp predicts from the numbers of ids,
 // - both ways of the exchange give the same bits, and the cheaper one is taken,
-// - a step makes no allocation of the table's size,
+// - a step makes no allocation of the table's size, and an exchange needs the planned memory,
 // - plans and optimizers that cannot have rows are refused.
 
 #include <cmath>
@@ -20,6 +20,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/transport.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/dlrm.hpp>
@@ -257,6 +258,33 @@ TEST_CASE("a step with rows allocates nothing of the table's size") {
   for (int step = 0; step < 2; ++step) trainer.step({ids, classes});
   CHECK(largest_allocation < table / 100);
   CHECK(m.memory().peak_bytes() - in_use < table / 100);
+}
+
+TEST_CASE("an exchange needs no more memory than its plan says") {
+  if (world_size() == 1) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  constexpr std::int64_t count = 1000;
+  search::row_exchange const planned{ashlar::all_axes(1), m.ranks(), 16, count, count * m.ranks()};
+  std::int64_t const row = 16 * sizeof(float);
+  for (auto const way : {search::rows_way::gathered, search::rows_way::by_owners})
+    for (int turn = 0; turn < 2; ++turn) {  // the first turn prepares transfers
+      auto const before = heap_bytes;
+      nn::sorted_rows<float> own;  // no rank has the rows of another
+      own.columns = 16;
+      own.ids.resize(count);
+      for (std::int32_t i = 0; i < count; ++i)
+        own.ids[static_cast<std::size_t>(i)] = i * m.ranks() + world_rank();
+      own.values.resize(count * 16, 1);
+      m.memory().reset_peak();
+      heap_peak = heap_bytes;
+      auto const sums = nn::sum_over_ranks(m, planned.axes, std::move(own), &way);
+      CHECK(sums.size() == planned.all);
+      if (turn == 0) continue;
+      // The rows of all ranks arrive in the memory of the mesh. All other rows are on the heap.
+      CHECK(heap_peak - before <=
+            planned.exchange_bytes(4) + planned.all_bytes(4) - planned.all * row);
+      CHECK(m.memory().peak_bytes() >= static_cast<std::size_t>(planned.all * row));
+    }
 }
 
 TEST_CASE("lazy Adam moves only the rows of a step") {

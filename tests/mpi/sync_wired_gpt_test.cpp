@@ -12,7 +12,8 @@
 //   one-bit, top-k     30                  2 % higher
 //
 // All but bf16 have error feedback. Each also runs with ZeRO-2, clipping and micro-batches. The
-// environment variable ASHLAR_WIRES=all trains all of them for 300 steps, otherwise one for a few.
+// environment variable ASHLAR_WIRES=all trains all of them for 300 steps. Without it, power-sgd/4
+// trains for a few, in which the loss must fall by nine tenths of what it falls without a wire.
 
 #include <algorithm>
 #include <cstdio>
@@ -147,6 +148,7 @@ TEST_CASE("a byte-level GPT reaches the loss of a training without wires") {
     if (combined && !all) break;
     training_form const form{combined};
     auto const exact = form.plan(m);
+    double const before = all ? 0 : loss_after(m, form, exact, exact, 0, 0);
     double const lossless = loss_after(m, form, exact, exact, 0, steps);
     if (all) CHECK(lossless < 3);  // it has learned: a uniform guess has 5.5
     for (auto const& it : trainings) {
@@ -159,7 +161,8 @@ TEST_CASE("a byte-level GPT reaches the loss of a training without wires") {
                     combined ? "ZeRO-2 with clip and micro-batches" : "all-reduce", loss, lossless,
                     100 * (loss / lossless - 1));
       CAPTURE(to_string(it.wire));
-      CHECK(loss <= lossless * (all ? it.most : 1.05));
+      if (all) CHECK(loss <= lossless * it.most);
+      else CHECK(before - loss > 0.9 * (before - lossless));
     }
   }
 }

@@ -46,8 +46,14 @@ using namespace ashlar::placements;
 using ashlar::sbp;
 using ashlar::wire_format;
 
-std::vector<wire_format> const all_wires{wires::bf16,    wires::half,     wires::int8,
-                                         wires::one_bit, wires::top_k(1), wires::top_k(7)};
+/// The wires that encode blocks of elements, and all wires.
+std::vector<wire_format> const block_wires{wires::bf16,    wires::half,     wires::int8,
+                                           wires::one_bit, wires::top_k(1), wires::top_k(7)};
+std::vector<wire_format> const all_wires = [] {
+  auto all = block_wires;
+  all.push_back(wires::power_sgd(1));
+  return all;
+}();
 
 static_assert(wires::bf16.bytes(3) == 6 && wires::half.bytes(0) == 0);
 static_assert(wires::int8.bytes(256) == 260 && wires::int8.bytes(257) == 265);
@@ -124,7 +130,7 @@ std::vector<double> losses(ashlar::mesh const& m, Plan const& plan, train::overl
 }  // namespace
 
 TEST_CASE("every wire is the contraction that it states") {
-  for (auto const& wire : all_wires)
+  for (auto const& wire : block_wires)
     for (std::int64_t const n : {1, 2, 7, 8, 9, 255, 256, 257, 600}) {
       auto const x = addend_of(0, static_cast<std::size_t>(n), static_cast<unsigned>(n));
       auto const y = decoded(wire, x);
@@ -151,7 +157,7 @@ TEST_CASE("every wire is the contraction that it states") {
     auto const again = ashlar::parse_wire(to_string(wires::with_feedback(wire)));
     CHECK((again.is_valid && again.wire == wires::with_feedback(wire)));
   }
-  for (auto const* bad : {"", "int9", "top-k/0", "top-k/2x", "exact+feedback"})
+  for (auto const* bad : {"", "int9", "top-k/0", "top-k/2x", "power-sgd/0", "exact+feedback"})
     CHECK(!ashlar::parse_wire(bad).is_valid);
 }
 
@@ -160,7 +166,7 @@ TEST_CASE("every addend is encoded once, and its owner sums the decoded addends"
     auto const m = mesh_on(on, {{"gpu", world_size()}});
     int const p = world_size(), me = world_rank();
     for (std::int64_t const rows : {1, 4, 5, 300})
-      for (auto const& wire : all_wires) {
+      for (auto const& wire : block_wires) {
         if (rows == 1 && p > 2) continue;  // it is cheaper to sum columns, which then move as rows
         std::int64_t const columns = 9;
         auto const n = static_cast<std::size_t>(rows * columns);
@@ -270,7 +276,8 @@ TEST_CASE("a NaN arrives as a NaN, and leaves the errors as they were") {
       bool finite = true;
       for (auto const v : run()) finite = finite && std::isfinite(v);
       CHECK(!finite);
-      for (auto const v : errors.step(0)) CHECK(std::isfinite(v));
+      for (std::size_t const step : {0u, 1u})
+        for (auto const v : errors.step(step)) CHECK(std::isfinite(v));
       CHECK(errors.step(0).size() == before.size());
     }
   auto const x = tensor_of<sbp<P>>(m, {40, 3}, addend_of(world_rank(), 120)).as_dynamic();
@@ -289,7 +296,8 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
                                       {wires::half, 2e-3},
                                       {wires::with_feedback(wires::int8), 5e-2},
                                       {wires::with_feedback(wires::one_bit), 0.4},
-                                      {wires::with_feedback(wires::top_k(4)), 0.4}};
+                                      {wires::with_feedback(wires::top_k(4)), 0.4},
+                                      {wires::with_feedback(wires::power_sgd(1)), 0.4}};
   auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}}, slow_messages);

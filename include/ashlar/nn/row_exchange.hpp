@@ -184,7 +184,7 @@ sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<
       [&](T const* mine, std::int64_t) {
         sums = detail::summed_rows(ids, ids.part(me), d, mine, of_rank);
       });
-  own.values = {};  // frees their memory
+  own.values = std::vector<T>();  // frees their memory, which an assignment of {} would keep
   made.values = detail::gathered(m, axes, sums, [&](int r) { return ids.part(r).size * d; });
   return made;
 }

@@ -43,10 +43,6 @@ constexpr placement scattered(placement const& p, axis_list const& axes, shape c
   return best;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Returns the placement in which the sums of `p` are whole, along those axes of several ranks that
 /// `to` does not leave partial. `axes` gets these axes.
 constexpr placement summed(placement const& p, placement const& to, topology const& t,
@@ -72,7 +68,7 @@ constexpr char const* wire_fault(wire_format const& wire, shape const& extents,
                                  placement const& from, topology const& t) {
   if (char const* const wrong = number_fault(wire)) return wrong;
   if (!wire.is_factored() || extents.rank() < 2) return nullptr;
-  factor_extents const f(local_box(extents, t, from, fullest_rank(from)), wire);
+  auto const f = largest_factors(extents, t, from, wire);
   return f.rank < wire.rank && f.elements() > 0
              ? "the rank of power-sgd is above the number of rows or columns of the matrix that a "
                "rank has. Give a lower rank."
@@ -96,7 +92,7 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
     axis_list axes;
     placement const whole = detail::summed(from, to, t, axes);
     if (!axes.empty() && extents.rank() > 1 &&
-        detail::saves_half({local_box(extents, t, from, fullest_rank(from)), wire})) {
+        detail::saves_half(largest_factors(extents, t, from, wire))) {
       plan.steps = {};
       plan.steps.push_back({collective::all_reduce, axes, from, from, wire});
       plan.steps.push_back({collective::all_reduce, axes, from, whole, wire});
@@ -131,9 +127,8 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
 constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& extents,
                                      topology const& t) {
   if (!s.wire.feedback) return 0;
-  return s.sums_first_factor()
-             ? factor_extents(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire).second()
-             : max_local_elements(extents, t, s.from);
+  return s.sums_first_factor() ? largest_factors(extents, t, s.from, s.wire).second()
+                               : max_local_elements(extents, t, s.from);
 }
 
 /// Returns the bytes that a rank keeps between two runs of a plan with error feedback.
@@ -145,16 +140,20 @@ constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology con
 
 /// Returns the bytes of a rank's buffers in an encoded step: an array of elements, in which a block
 /// is put together before it is encoded or after it is decoded, one more in which top-k selects,
-/// and the blocks that the rank sends and receives. On the wire power_sgd, these are the factors
-/// before and after a sum, once more in a bucket, and with error feedback the matrix with its
-/// errors.
+/// and the blocks that the rank sends and receives. On the wire power_sgd, these are both factors,
+/// the sum of one of them, the same once more in a bucket, what the transport packs, and with error
+/// feedback the matrix with its errors.
 constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
                                     int element_size, topology const& t) {
-  if (s.wire.is_factored()) {
-    factor_extents const f(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire);
-    return (4 * f.first() + 5 * f.second() + (s.wire.feedback ? f.elements() : 0)) * element_size;
-  }
   int const p = t.group_size(s.axes);
+  if (s.wire.is_factored()) {
+    auto const f = largest_factors(extents, t, s.from, s.wire);
+    std::int64_t const summed = f.summed_by(s);
+    std::int64_t const elements = f.first() + f.second() + 3 * summed +
+                                  (s.wire.feedback ? f.elements() : 0);
+    return elements * element_size +
+           packing_of_sum(summed * element_size, arrays_cross(p, summed), p);
+  }
   std::int64_t const from = max_local_elements(extents, t, s.from);
   std::int64_t const to = max_local_elements(extents, t, s.to);
   bool const gathers = s.kind == collective::all_gather;

@@ -35,6 +35,12 @@ constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
   return 2 * ranks * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
+/// Returns the same for an all_reduce of `bytes` bytes. `crosses` says whether whole arrays cross
+/// (arrays_cross).
+constexpr std::int64_t packing_of_sum(std::int64_t bytes, bool crosses, int ranks) {
+  return packing_of_blocks(crosses ? bytes : (bytes + ranks - 1) / ranks, ranks);
+}
+
 /// Returns an upper bound of the bytes of a rank's communication buffers in one step between MPI
 /// processes.
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
@@ -51,9 +57,9 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
   std::int64_t block = element_size;
   for (int d = 0; d < from.rank(); ++d)
     block *= from[d].size < to[d].size ? from[d].size : to[d].size;
-  if (s.kind == collective::all_reduce && !arrays_cross(p, from.elements()))
-    block = (block + p - 1) / p;
-  return packing_of_blocks(block, p);
+  return s.kind == collective::all_reduce
+             ? packing_of_sum(block, arrays_cross(p, from.elements()), p)
+             : packing_of_blocks(block, p);
 }
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution

@@ -114,6 +114,12 @@ struct factor_extents {
   }
 };
 
+/// Returns the factors of the largest matrix that a rank has of a tensor at placement `p`.
+constexpr factor_extents largest_factors(shape const& extents, topology const& t,
+                                         placement const& p, wire_format const& wire) {
+  return {local_box(extents, t, p, fullest_rank(p)), wire};
+}
+
 /// Returns the exact traffic that the rank at coordinates `c` receives in a step.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
@@ -258,7 +264,7 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
                                      topology const& t, machine const& m) {
   if (s.wire.is_exact()) return {};
   if (s.wire.is_factored()) {
-    factor_extents const f(local_box(extents, t, s.from, fullest_rank(s.from)), s.wire);
+    auto const f = largest_factors(extents, t, s.from, s.wire);
     double const product = 2 * double(f.elements()) * double(f.rank) / m.flops;
     double const pass = 4 * double(f.elements()) / m.memory_bandwidth;
     double const turns = 4 * double(f.first()) * double(f.rank) / m.flops;

@@ -110,7 +110,8 @@ constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
 
 /// Returns the buckets with which the last synchronization ends earliest, on a link that carries no
 /// other transfers (bucket_cuts.hpp). The timeline of `p` says when sums become complete. If the
-/// steps of a synchronization use several links, they count as if one link carried them all.
+/// steps of a synchronization use several links, they count as if one link carried them all. The
+/// seconds of coding do not count, since they are the processor's.
 constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
   bucket_numbers numbers(p.moves.size(), -1);
   auto const queues = step_detail::synchronization_queues(p);
@@ -124,7 +125,7 @@ constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
       double whole = 0, latency = 0;
       for (auto const& s : path.steps) {
         auto const load = transfer_traffic(path, s, p.mesh);
-        whole += step_seconds(s, path.extents, path.element_size, p.mesh, m);
+        whole += link_seconds(s, path.extents, path.element_size, p.mesh, m);
         latency += seconds(m, p.mesh, s.axes, s.carried_by(), {load.messages, 0}, 1);
       }
       double const ready = when.actions[static_cast<std::size_t>(e.action)].end;

@@ -63,7 +63,7 @@ struct row_exchange {
   }
   /// Returns the bytes that the exchange needs in addition: the rows before the exchange in the
   /// order of their ids, the rows of all ranks, and twice the ids of both. The second way needs no
-  /// more, however the ids are spread.
+  /// more, however the ids are spread, since it frees the former before the sums arrive.
   constexpr std::int64_t exchange_bytes(int element_size) const {
     return members > 1 ? (members + 1) * own * (columns * element_size + 8) : 0;
   }

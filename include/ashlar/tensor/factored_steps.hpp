@@ -18,8 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
-#include <vector>
+#include <optional>
 
 #include <ashlar/device/host/factors.hpp>
 #include <ashlar/device/host/gemm.hpp>
@@ -43,25 +42,33 @@ class factored_steps {
             errors const& kept) {
     refuse_unless_encodable(s.wire, x, kept);
     if constexpr (Processor::is_host) {
-      if (s.sums_first_factor()) begin(s, number, x, kept);
+      auto& memory = x.front().mesh().memory();
+      bool const first = s.sums_first_factor();
+      if (first) begin(s, number, x, kept);
       for (auto& m : matrices_) {
-        bool const first = s.sums_first_factor();
         auto const& f = m.extents;
-        auto const n = first ? f.first() : f.second();
-        m.source = std::make_unique<buffer<float>>(x.front().mesh().memory(), n);
-        m.target = std::make_unique<buffer<float>>(x.front().mesh().memory(), n);
-        if (first)
+        if (first) {
+          m.own_p.emplace(memory, f.first());
+          m.p.emplace(memory, f.first());
           device::host::gemm(false, false, f.rows, f.rank, f.columns, 1.0f, m.elements, f.columns,
-                             m.q.data(), f.rank, 0.0f, m.source->data(), f.rank);
-        else
+                             m.q->data(), f.rank, 0.0f, m.own_p->data(), f.rank);
+        } else {
+          m.sum_of_q.emplace(memory, f.second());
           device::host::gemm(true, false, f.columns, f.rank, f.rows, 1.0f, m.elements, f.columns,
-                             m.p.data(), f.rank, 0.0f, m.source->data(), f.rank);
+                             m.p->data(), f.rank, 0.0f, m.q->data(), f.rank);
+        }
       }
     }
   }
   /// Returns the factor of a tensor that the transport sums, and where it writes the sum.
-  void* source(std::size_t tensor) const { return matrices_[tensor].source->data(); }
-  void* target(std::size_t tensor) const { return matrices_[tensor].target->data(); }
+  void* source(std::size_t tensor) const {
+    auto const& m = matrices_[tensor];
+    return m.sum_of_q ? m.q->data() : m.own_p->data();
+  }
+  void* target(std::size_t tensor) const {
+    auto const& m = matrices_[tensor];
+    return m.sum_of_q ? m.sum_of_q->data() : m.p->data();
+  }
 
   /// Takes the sums of the factors. The second step writes the sums of the matrices to `next`.
   void unpack(redistribution_step const& s, tensors const& next) {
@@ -70,14 +77,12 @@ class factored_steps {
         auto& m = matrices_[t];
         auto const& f = m.extents;
         if (s.sums_first_factor()) {
-          m.p.assign(m.target->data(), m.target->data() + f.first());
-          device::host::orthonormalize(m.p.data(), f.rows, f.rank);
+          device::host::orthonormalize(m.p->data(), f.rows, f.rank);
+          m.own_p.reset();
         } else {
-          product(f, 1, m.p.data(), m.target->data(), 0, static_cast<float*>(next[t].data()));
+          product(f, 1, m.p->data(), m.sum_of_q->data(), 0, static_cast<float*>(next[t].data()));
           if (m.errors != nullptr) keep(m);
         }
-        m.source.reset();
-        m.target.reset();
       }
       if (!s.sums_first_factor()) matrices_.clear();
     }
@@ -86,32 +91,34 @@ class factored_steps {
  private:
   struct matrix {
     factor_extents extents;
-    float const* elements = nullptr;  // M
-    std::vector<float> sum;           // M, if it is not the tensor itself
-    std::vector<float> p, q;
+    float const* elements = nullptr;             // M
+    std::optional<buffer<float>> with_errors;    // M, if it is not the tensor itself
+    std::optional<buffer<float>> own_p, p;       // P of this rank, and the sum of all
+    std::optional<buffer<float>> q, sum_of_q;    // Q of this rank, and the sum of all
     float *errors = nullptr, *last_q = nullptr;  // what is kept between runs, or null
-    std::unique_ptr<buffer<float>> source, target;
   };
 
   void begin(redistribution_step const& s, std::size_t number, tensors const& x,
              errors const& kept) {
-    matrices_.clear();
+    auto& memory = x.front().mesh().memory();
+    matrices_ = recycled_vector<matrix>(x.size());
     for (std::size_t t = 0; t < x.size(); ++t) {
-      matrix m;
+      auto& m = matrices_[t];
       m.extents = factor_extents(x[t].local_box(), s.wire);
       m.elements = static_cast<float const*>(x[t].data());
-      m.q.resize(static_cast<std::size_t>(m.extents.second()));
+      auto* const q = m.q.emplace(memory, m.extents.second()).data();
       if (s.wire.feedback) {
         auto const n = m.extents.elements();
         m.last_q = kept[t]->of_step(number, m.extents.second());
         m.errors = kept[t]->of_step(number + 1, n);
-        std::copy_n(m.last_q, m.q.size(), m.q.begin());
-        m.sum.resize(static_cast<std::size_t>(n));
-        std::transform(m.elements, m.elements + n, m.errors, m.sum.begin(), std::plus<>());
+        std::copy_n(m.last_q, m.extents.second(), q);
+        auto* const sum = m.with_errors.emplace(memory, n).data();
+        std::transform(m.elements, m.elements + n, m.errors, sum, std::plus<>());
+        m.elements = sum;
+      } else {
+        std::fill_n(q, m.extents.second(), 0.0f);
       }
-      device::host::fill_empty(m.q.data(), m.extents.columns, m.extents.rank);
-      matrices_.push_back(std::move(m));
-      if (s.wire.feedback) matrices_.back().elements = matrices_.back().sum.data();
+      device::host::fill_empty(q, m.extents.columns, m.extents.rank);
     }
   }
 
@@ -123,16 +130,15 @@ class factored_steps {
   }
   static void keep(matrix& m) {
     auto const& f = m.extents;
-    float const* const q = m.target->data();
+    float const *const p = m.p->data(), *const q = m.sum_of_q->data();
     auto const finite = [](float v) { return std::isfinite(v); };
-    if (!std::all_of(q, q + f.second(), finite) || !std::all_of(m.p.begin(), m.p.end(), finite))
-      return;
-    product(f, -1, m.p.data(), m.source->data(), 1, m.sum.data());
-    std::copy(m.sum.begin(), m.sum.end(), m.errors);
+    if (!std::all_of(q, q + f.second(), finite) || !std::all_of(p, p + f.first(), finite)) return;
+    product(f, -1, p, m.q->data(), 1, m.with_errors->data());
+    std::copy_n(m.with_errors->data(), f.elements(), m.errors);
     std::copy_n(q, f.second(), m.last_q);
   }
 
-  std::vector<matrix> matrices_;  // one per tensor, from the first step to the second
+  recycled_vector<matrix> matrices_;  // one per tensor, from the first step to the second
 };
 
 }  // namespace ashlar::detail

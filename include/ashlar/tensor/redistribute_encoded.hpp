@@ -44,10 +44,10 @@ constexpr bool has_all_reduce(placement const& from, placement const& to) {
   return false;
 }
 
-/// Returns whether a redistribution between these placements has no all-reduce. If it has one, a
-/// static_assert says why a wire cannot carry it.
+/// Returns whether the wire can carry all sums of a redistribution between these placements: it is
+/// linear, or there is no all-reduce. If it cannot, a static_assert says why.
 template <static_placement From, static_placement To, class Format>
-consteval bool has_no_all_reduce() {
+consteval bool can_carry_sums() {
   constexpr bool good = Format::value.is_linear() || !has_all_reduce(value_of<From>, value_of<To>);
   static_assert(good,
                 "redistribute: encoded addends cannot be summed on the way, so an all-reduce has "
@@ -89,13 +89,13 @@ auto run_encoded(Tensor const& x, placement const& target, wire_format const& wi
 
 /// Returns `x` with another placement, by the plan plan_encoded with the wire `Format`. Requires
 /// elements of type float in host memory, and a linear wire or no axis on which `x` is P and the
-/// result B. /// Communicates the collectives of this plan, with the exact bytes that it states.
+/// result B. Communicates the collectives of this plan, with the exact bytes that it states.
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, static_placement Target, class Format>
   requires Tensor::is_static
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire) {
   if constexpr (detail::target_fits<Tensor, Target>() && detail::is_encodable<Tensor>() &&
-                detail::has_no_all_reduce<typename Tensor::placement_type, Target, Format>())
+                detail::can_carry_sums<typename Tensor::placement_type, Target, Format>())
     return detail::run_encoded(x, value_of<Target>, wire.value, nullptr)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }
@@ -106,7 +106,7 @@ template <distributed Tensor, static_placement Target, class Format>
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire,
                   wire_errors& errors) {
   if constexpr (detail::target_fits<Tensor, Target>() && detail::is_encodable<Tensor>() &&
-                detail::has_no_all_reduce<typename Tensor::placement_type, Target, Format>())
+                detail::can_carry_sums<typename Tensor::placement_type, Target, Format>())
     return detail::run_encoded(x, value_of<Target>, wires::with_feedback(wire.value), &errors)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }

@@ -12,9 +12,9 @@
 // A column that is nearly a combination of the columns before it becomes zero, since what is left
 // of it is rounding noise. This happens if the matrix has a smaller rank than the factors.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/random.hpp>
@@ -55,7 +55,8 @@ ASHLAR_INLINE void orthonormalize(float* factor, std::int64_t rows, std::int64_t
           factor[i * columns + j] -= static_cast<float>(part * double(factor[i * columns + k]));
       }
     double const norm = std::sqrt(detail::columns_product(factor, rows, columns, j, j));
-    bool const vanishes = norm <= noise * before;  // false if the norm is not a number
+    // If an element is not finite, neither is `before`. A division by the norm keeps that visible.
+    bool const vanishes = std::isfinite(before) && norm <= noise * before;
     for (std::int64_t i = 0; i < rows; ++i) {
       auto& x = factor[i * columns + j];
       x = vanishes ? 0.0f : static_cast<float>(double(x) / norm);
@@ -64,15 +65,17 @@ ASHLAR_INLINE void orthonormalize(float* factor, std::int64_t rows, std::int64_t
 }
 
 ASHLAR_INLINE void fill_empty(float* factor, std::int64_t rows, std::int64_t columns) {
-  std::vector<float> random;
+  constexpr std::int64_t most = 64;  // elements that are drawn at a time
+  float random[most];
   for (std::int64_t j = 0; j < columns; ++j) {
     bool is_empty = true;
     for (std::int64_t i = 0; i < rows; ++i) is_empty = is_empty && factor[i * columns + j] == 0;
     if (!is_empty) continue;
-    random.resize(static_cast<std::size_t>(rows));
-    fill_normal<float>(1, static_cast<std::uint64_t>(j), 0, rows, 0.0, 1.0, random.data());
-    for (std::int64_t i = 0; i < rows; ++i)
-      factor[i * columns + j] = random[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < rows; i += most) {
+      std::int64_t const n = std::min(most, rows - i);
+      fill_normal<float>(1, static_cast<std::uint64_t>(j), i, n, 0.0, 1.0, random);
+      for (std::int64_t k = 0; k < n; ++k) factor[(i + k) * columns + j] = random[k];
+    }
   }
 }
 #endif
