@@ -18,7 +18,7 @@ struct overlap_options {
   std::int64_t limit = 0;  ///< the most bytes that a rank may use; 0 means no limit
   bool buckets = true;     ///< whether gradients may share messages (buckets.hpp)
   /// How gradients are divided into buckets, if they may share messages. A division of a given size
-  /// is used even if the step would be faster without it.
+  /// is used even if the step is not faster with it.
   bucket_rule division{};
   bool renews_first = true;  ///< whether parameters may be renewed in the next step
   inplace_vector<prefetch_options, 8> gathers{

@@ -11,7 +11,7 @@
 //                           places (turns.hpp)
 //   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
 //                           and, if gradients cross two links, with buckets of 4 to 256 MiB. A
-//                           given division is used even if it makes the timeline longer.
+//                           given division is used even if it does not make the timeline shorter.
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -60,7 +60,7 @@ class pass_trial {
     else if (!report_.kept) report_.reason = "it would not be faster";
   }
 
-  /// Keeps the result of a pass even if it is slower than the current program.
+  /// Keeps the result of a pass even if it is not faster than the current program.
   constexpr void keep(pass_result const& tried) {
     if (tried.applied) keep(tried, timeline_of(tried.made, machine_).seconds, {});
     else report_.reason = tried.reason;
