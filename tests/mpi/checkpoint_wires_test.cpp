@@ -106,7 +106,7 @@ TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
   ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   // The gradient of the tied table is encoded once, although it also crosses to the first stage.
-  for (auto const* name : {"all-reduce", "owners"}) {
+  for (auto const* name : {"all-reduce", "zero1", "owners"}) {
     CAPTURE(std::string(name));
     auto const staged = in_two_stages(net, name, whole, m.machine());
     CHECK(continues(m, staged, staged, false));

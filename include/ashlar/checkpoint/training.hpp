@@ -17,8 +17,8 @@
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
 // be placed with the same seed, on which dropout depends. If gradients have wires with feedback
-// (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh cannot use them, so
-// there the errors begin with zeros.
+// (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh, or other pipeline
+// stages, cannot use them, so there the errors begin with zeros.
 
 #include <algorithm>
 #include <optional>
@@ -87,7 +87,7 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
 /// The key of the model's seed in the metadata of a checkpoint.
 inline constexpr char const* seed_key = "ashlar seed";
 
-/// The key of the plan and the mesh of which the errors of wires are, in the metadata.
+/// The key of the plan, the mesh and the stages of which the errors of wires are, in the metadata.
 inline constexpr char const* wire_key = "ashlar wires";
 
 /// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
