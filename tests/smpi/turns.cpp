@@ -46,6 +46,7 @@
 
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace {
 
