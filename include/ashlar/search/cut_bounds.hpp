@@ -37,6 +37,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/plan/step_prices.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/search/schedule_choice.hpp>
 #include <ashlar/step/visit.hpp>

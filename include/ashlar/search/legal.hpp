@@ -18,6 +18,7 @@
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.
 
+#include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/search/choices.hpp>
 
 namespace ashlar::search {
