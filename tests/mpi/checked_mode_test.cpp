@@ -50,11 +50,11 @@ void differ(std::string const& of_others, std::string const& of_last, Work work)
 
 TEST_CASE("ranks that encode a step with different wires are at different transfers") {
   auto const text = [](char const* wire, int bytes) {
-    return std::string("all-to-all along gpu of 8x6 bytes [P] -> [S(0)] as ") + wire + " in " +
+    return std::string("all-to-all along gpu of 24x2 bytes [P] -> [S(0)] as ") + wire + " in " +
            std::to_string(bytes) + " bytes";
   };
   differ(text("int8", 48 + 4 * world_size()), text("bf16", 96), [](auto const& m, bool odd) {
-    auto const x = ashlar::full<float>(m, {8, 6}, ashlar::parse_placement("P"), 1);
+    auto const x = ashlar::full<float>(m, {24, 2}, ashlar::parse_placement("P"), 1);
     redistribute(x, ashlar::parse_placement("S(0)"),
                  odd ? ashlar::wires::bf16 : ashlar::wires::int8);
   });
