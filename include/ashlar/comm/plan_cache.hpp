@@ -61,9 +61,7 @@ ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology co
                                     coordinates const& here, sum_order sums) {
   prepared_plan p{plan, {}};
   for (auto const& s : plan.steps) {
-    if (s.wire.is_factored()) {
-      p.transfers.push_back(make_factor_transfer(s, plan.extents, t, here, sums));
-    } else if (s.wire.is_exact()) {
+    if (!s.wire.in_blocks()) {
       p.transfers.push_back(make_transfer(s, plan.extents, t, here, sums));
     } else {
       p.encoded.resize(static_cast<std::size_t>(plan.steps.size()));

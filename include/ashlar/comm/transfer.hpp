@@ -176,27 +176,18 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
   return x;
 }
 
-/// Returns the transfer that sums one factor of a matrix on the wire power_sgd (plan/wire.hpp).
-inline transfer make_factor_transfer(redistribution_step const& s, shape const& extents,
-                                     topology const& t, coordinates const& here, sum_order sums) {
-  auto const n = factor_extents(local_box(extents, t, s.from, here), s.wire).summed_by(s);
-  auto x = flat_all_reduce(n, s.axes, t, here, reduction::sum, sums);
-  x.extents = extents;
-  x.before = s.from;
-  x.after = s.to;
-  x.wire = s.wire;
-  x.set_fingerprint();
-  return x;
-}
-
 /// Returns the transfer of the rank at coordinates `here` for step `s` of a tensor with these
-/// extents.
+/// extents. The step must not have a wire that encodes blocks (encoded_transfer.hpp). On the wire
+/// power_sgd, the transfer sums one factor of the matrix (plan/wire.hpp).
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
                               coordinates const& here, sum_order sums = sum_order::around_ring) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
   transfer x;
   if (s.kind == collective::all_reduce)
-    x = flat_all_reduce(from.elements(), s.axes, t, here, s.from.op(), sums);
+    x = flat_all_reduce(s.wire.is_factored() ? factor_extents(from, s.wire).summed_by(s)
+                                             : from.elements(),
+                        s.axes, t, here, s.from.op(), sums);
+  x.wire = s.wire;
   x.extents = extents;
   x.before = s.from;
   x.after = s.to;
