@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -79,7 +79,7 @@ inline int check_format(nlohmann::json const& j, std::string const& format, int 
 /// Throws ashlar::error if the object `j` has a key that is not in `known`. `where` names the
 /// object in the message.
 inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
-                                std::initializer_list<std::string_view> known) {
+                                std::vector<std::string_view> const& known) {
   if (!j.is_object()) throw error(where, "must be an object.");
   for (auto const& [key, value] : j.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

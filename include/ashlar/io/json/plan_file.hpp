@@ -118,15 +118,11 @@ struct parameter_entries {
 
 /// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
 inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries const& known) {
-  if (known.wire && known.rows)
-    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows", "wire"});
-  else if (known.wire)
-    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "wire"});
-  else if (known.rows)
-    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update", "rows"});
-  else if (known.update)
-    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update"});
-  else refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
+  std::vector<std::string_view> keys{"name", "use", "grad", "store"};
+  if (known.update) keys.push_back("update");
+  if (known.rows) keys.push_back("rows");
+  if (known.wire) keys.push_back("wire");
+  refuse_unknown_keys(p, "parameter", keys);
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
