@@ -23,6 +23,12 @@
 
 namespace ashlar::detail {
 
+[[noreturn]] inline void refuse_without_errors(wire_format const& wire) {
+  throw error("redistribute", "the wire " + to_string(wire) +
+                                  " has error feedback. Pass a wire_errors that keeps the errors "
+                                  "until the next redistribution.");
+}
+
 /// Throws ashlar::error unless the wire can carry the tensors `x`, and `kept` has the errors of
 /// each tensor if the wire has error feedback.
 template <class Processor>
@@ -36,10 +42,7 @@ void refuse_unless_encodable(wire_format const& wire,
   if (x.front().type() != element_type::f32)
     throw error("redistribute", "the wire " + to_string(wire) + " carries elements of type " +
                                     "float only. Use the wire exact, or cast to float.");
-  if (wire.feedback && kept.size() != x.size())
-    throw error("redistribute", "the wire " + to_string(wire) +
-                                    " has error feedback. Pass a wire_errors that keeps the "
-                                    "errors until the next redistribution.");
+  if (wire.feedback && kept.size() != x.size()) refuse_without_errors(wire);
 }
 
 template <class Processor>

@@ -71,10 +71,7 @@ template <distributed Tensor>
 auto run_encoded(Tensor const& x, placement const& target, wire_format const& wire,
                  wire_errors* errors) {
   using processor = typename Tensor::processor_type;
-  if (wire.feedback && errors == nullptr)
-    throw error("redistribute", "the wire " + to_string(wire) +
-                                    " has error feedback. Pass a wire_errors that keeps the "
-                                    "errors until the next redistribution.");
+  if (wire.feedback && errors == nullptr) refuse_without_errors(wire);
   recycled_vector<wire_errors*> kept;
   if (wire.feedback) kept.push_back(errors);
   recycled_vector<any_tensor<processor>> tensors{any_tensor<processor>(x)};
