@@ -10,6 +10,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/shared_folder.hpp>
+#include <support/tiny_gpt.hpp>
 #include <support/training_trial.hpp>
 
 #include <ashlar/checkpoint/background_save.hpp>
@@ -29,14 +30,6 @@ namespace sync = ashlar::sync;
 namespace train = ashlar::train;
 namespace wires = ashlar::wires;
 
-auto const kept_gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
-                               nn::layer_norm(6), nn::output_embedding(6, 11));
-nn::token_batch const kept_tokens{6, 4, 2};
-
-auto kept_data(unsigned step) {
-  return data_for<std::int32_t>(kept_gpt, kept_tokens, 11, 11, step, 5);
-}
-
 /// Trains with a plan for four steps, with a checkpoint after the second one, and again from this
 /// checkpoint. Returns whether the last two losses are equal in all bits.
 template <class Plan, class Other>
@@ -44,10 +37,10 @@ bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_wit
                bool in_background) {
   shared_folder const f;
   train::adam_w const rule{.lr = 0.01};
-  auto model = nn::place<float>(kept_gpt, m, plan, 7);
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
   train::trainer first(model, rule, {.clip = 1});
-  first.step(kept_data(0));
-  first.step(kept_data(1));
+  first.step(tiny_batch(0));
+  first.step(tiny_batch(1));
   if (in_background) {
     checkpoint::background_save<ashlar::device::host::processor> saves(f.path(), m);
     saves.save(first);
@@ -55,13 +48,13 @@ bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_wit
   } else {
     checkpoint::save(f.path(), first);
   }
-  auto again = nn::place<float>(kept_gpt, m, resumed_with, 7);
+  auto again = nn::place<float>(tiny_gpt, m, resumed_with, 7);
   train::trainer resumed(again, rule, {.clip = 1});
-  resumed.step(kept_data(4));  // its errors are forgotten
+  resumed.step(tiny_batch(4));  // its errors are forgotten
   CHECK(checkpoint::resume(f.path(), resumed));
   bool equal = true;
   for (unsigned step : {2u, 3u})
-    equal = equal && first.step(kept_data(step)).loss == resumed.step(kept_data(step)).loss;
+    equal = equal && first.step(tiny_batch(step)).loss == resumed.step(tiny_batch(step)).loss;
   return equal;
 }
 
@@ -77,7 +70,7 @@ search::pipeline_plan in_two_stages(search::problem const& net, char const* stra
 }  // namespace
 
 TEST_CASE("a training with error feedback continues bit for bit from a checkpoint") {
-  auto const net = any_length(nn::describe<float>(kept_gpt, kept_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   ashlar::topology const axes{{"gpu", world_size()}};
   ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, axes, m.machine());
@@ -102,7 +95,7 @@ TEST_CASE("a training with error feedback continues bit for bit from a checkpoin
 
 TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(kept_gpt, kept_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   // The gradient of the tied table is encoded once, although it also crosses to the first stage.
@@ -115,7 +108,7 @@ TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
 
 TEST_CASE("the errors of a plan without stages do not fit one with the same placements in stages") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(kept_gpt, kept_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   ashlar::topology const whole{{"gpu", 4}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(

@@ -21,6 +21,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/spoiled.hpp>
 #include <support/traffic_check.hpp>
 #include <support/training_trial.hpp>
 
@@ -284,11 +285,7 @@ TEST_CASE("a rank above a matrix of the net is one sentence, and so is a NaN") {
     auto model = nn::place<float>(factored_gpt, m, plan, 7);
     train::trainer trainer(model, train::adam_w{.lr = 0.01});
     trainer.step(factored_data(0));
-    int number = 0;
-    model.for_each_parameter([&](auto& p) {
-      if (number++ == 0 && world_rank() == 1)
-        *p.value().template data_as<float>() = std::numeric_limits<float>::quiet_NaN();
-    });
+    spoil(model);
     auto const text = message_of([&] { trainer.step(factored_data(1)); });
     CHECK(has(text, "the gradient norm"));
     CHECK(has(text, "Gradients are sent as " + to_string(wire)));

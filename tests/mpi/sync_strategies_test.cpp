@@ -23,6 +23,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/shared_folder.hpp>
+#include <support/tiny_gpt.hpp>
 #include <support/traffic_check.hpp>
 #include <support/training_trial.hpp>
 #include <support/usual_plans.hpp>
@@ -41,17 +42,9 @@ namespace nn = ashlar::nn;
 namespace sync = ashlar::sync;
 namespace train = ashlar::train;
 
-auto const gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
-                          nn::layer_norm(6), nn::output_embedding(6, 11));
-nn::token_batch const few_tokens{6, 4, 2};
-
-auto data_of(std::int64_t step) {
-  return data_for<std::int32_t>(gpt, few_tokens, 11, 11, static_cast<unsigned>(step), 5);
-}
-
 template <class T>
 search::problem problem_of() {
-  return any_length(nn::describe<T>(gpt, few_tokens));
+  return any_length(nn::describe<T>(tiny_gpt, tiny_tokens));
 }
 
 /// All values of a training by their names, gathered on every rank.
@@ -83,7 +76,7 @@ std::int64_t bytes_of(std::vector<ashlar::collective_record> const& records) {
 /// Returns the loss of one micro-batch, without a step.
 template <class Model>
 double loss_of(Model& model) {
-  auto const data = data_of(3);
+  auto const data = tiny_batch(3);
   auto const half = [](auto const& all) { return std::span(all).first(all.size() / 2); };
   return model.evaluate(half(data.inputs), half(data.targets));
 }
@@ -97,11 +90,11 @@ int steps_to_train() {
 /// Returns the losses of a training in "losses", and all values afterwards.
 template <class T, class Plan>
 values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
-  auto model = nn::place<T>(gpt, m, plan, 7);
+  auto model = nn::place<T>(tiny_gpt, m, plan, 7);
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = how});
   std::vector<double> losses;
   for (int step = 0; step < steps_to_train(); ++step)
-    losses.push_back(trainer.step(data_of(step)).loss);
+    losses.push_back(trainer.step(tiny_batch(step)).loss);
   losses.push_back(loss_of(model));
   if constexpr (!std::is_same_v<Plan, search::plan>) return {{"losses", losses}};
   else {
@@ -138,7 +131,7 @@ std::vector<search::plan> strategies_of(search::problem const& net, search::plan
 TEST_CASE("every builder trains like one process, with the bytes that its plan predicts") {
   for (auto m : all_meshes()) {
     if (m.axes() > 2) continue;
-    training_trial it(gpt, few_tokens, m, 11, 11);
+    training_trial it(tiny_gpt, tiny_tokens, m, 11, 11);
     for (bool const checked : {false, true}) {
       m.set_checked(checked);
       check_strategies(it, m);
@@ -189,7 +182,7 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
     for (auto const* const name : {"zero1", "owners"}) {
       CAPTURE(std::string(name));
       auto const plan = sync::named(name, net, plain, m.machine());
-      auto model = nn::place<float>(gpt, m, plan, 7);
+      auto model = nn::place<float>(tiny_gpt, m, plan, 7);
       train::trainer trainer(model, train::adam_w{});
       int buckets = 0;
       for (auto const& move : trainer.program().moves)
@@ -202,16 +195,16 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
             trained<float>(m, plan, train::overlap::none));
       for (int step = 0; step < 3; ++step) {  // all steps move what the plan moves
         ashlar::communication_log const log(m);
-        trainer.step(data_of(step));
+        trainer.step(tiny_batch(step));
         CHECK(bytes_of(log.records()) == bytes_of(expected_records(net, plan, m)));
       }
       // A step of another trainer on the same model must read the values that the last update has
       // made.
-      auto reference = nn::place<float>(gpt, m, plan, 7);
+      auto reference = nn::place<float>(tiny_gpt, m, plan, 7);
       train::trainer serial(reference, train::adam_w{}, {.overlap = train::overlap::none});
-      for (int step = 0; step < 3; ++step) serial.step(data_of(step));
+      for (int step = 0; step < 3; ++step) serial.step(tiny_batch(step));
       train::trainer other(model, train::sgd{.lr = 0}, {.overlap = train::overlap::none});
-      CHECK(other.step(data_of(2)).loss == serial.step(data_of(2)).loss);
+      CHECK(other.step(tiny_batch(2)).loss == serial.step(tiny_batch(2)).loss);
     }
   };
   for (auto const on : {transport::messages, transport::shared_memory}) {
@@ -246,10 +239,10 @@ TEST_CASE("the bytes asked of MPI are those of the plan") {
     auto const net = problem_of<float>();
     auto const plan = sync::named(name, net, search::data_parallel(net, m.topology(), m.machine()),
                                   m.machine());
-    auto model = nn::place<float>(gpt, m, plan, 7);
+    auto model = nn::place<float>(tiny_gpt, m, plan, 7);
     train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
     traffic_check const check(m);
-    trainer.step(data_of(0));
+    trainer.step(tiny_batch(0));
     CHECK(check.difference(expected_records(net, plan, m)) == "");
   }
 }
@@ -294,7 +287,7 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
   auto const net = problem_of<float>();
   auto const plain = search::data_parallel(net, m.topology(), m.machine());
   auto const under = [&](std::string_view name, auto work) {
-    auto model = nn::place<float>(gpt, m, sync::named(name, net, plain, m.machine()), 7);
+    auto model = nn::place<float>(tiny_gpt, m, sync::named(name, net, plain, m.machine()), 7);
     train::trainer trainer(model, train::adam_w{.lr = 0.01});
     work(trainer, model);
   };
@@ -302,10 +295,10 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
   values saved;
   double loss = 0;
   under("zero1", [&](auto& trainer, auto&) {
-    for (int step = 0; step < 2; ++step) trainer.step(data_of(step));
+    for (int step = 0; step < 2; ++step) trainer.step(tiny_batch(step));
     checkpoint::save(folder.path(), trainer);
     saved = all_values(trainer);
-    loss = trainer.step(data_of(2)).loss;
+    loss = trainer.step(tiny_batch(2)).loss;
   });
   for (auto const name : {"all-reduce", "zero3", "owners", "zero1"})
     under(name, [&](auto& trainer, auto& model) {
@@ -315,7 +308,7 @@ TEST_CASE("a checkpoint continues under another strategy with the same values") 
       // Some parameters are updated at another placement than the one at which copies are stored.
       // These copies must have the loaded values, too. The expected loss of the next step shows
       // this.
-      CHECK(near(trainer.step(data_of(2)).loss, loss, 1e-6));
+      CHECK(near(trainer.step(tiny_batch(2)).loss, loss, 1e-6));
       model.for_each_parameter([&](auto& p) {
         bool const apart = std::string(name) == "zero1" || std::string(name) == "owners";
         CHECK((p.is_updated_apart() == (apart && world_size() > 1)));
@@ -328,7 +321,7 @@ TEST_CASE("parameters that code other than a trainer changes are renewed") {
   auto const net = problem_of<float>();
   auto const plan = sync::zero<1>{}(net, search::data_parallel(net, m.topology(), m.machine()),
                                     m.machine());
-  auto model = nn::place<float>(gpt, m, plan, 7);
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
   double const before = loss_of(model);
   model.for_each_parameter([](auto& p) {
     auto const shards = p.template shards<float>();

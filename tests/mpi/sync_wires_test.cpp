@@ -20,6 +20,8 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/spoiled.hpp>
+#include <support/tiny_gpt.hpp>
 #include <support/traffic_check.hpp>
 #include <support/training_trial.hpp>
 
@@ -105,25 +107,17 @@ bool same_bits(floats const& a, floats const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-auto const wired_gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
-                                nn::layer_norm(6), nn::output_embedding(6, 11));
-nn::token_batch const wired_tokens{6, 4, 2};
-
-auto wired_data(unsigned step) {
-  return data_for<std::int32_t>(wired_gpt, wired_tokens, 11, 11, step, 5);
-}
-
 /// The machine on which messages cost so much that gradients share buckets.
 ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
 
 template <class Plan>
 std::vector<double> losses(ashlar::mesh const& m, Plan const& plan, train::overlap how,
                            int steps = 4) {
-  auto model = nn::place<float>(wired_gpt, m, plan, 7);
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1, .overlap = how});
   std::vector<double> all;
   for (int step = 0; step < steps; ++step)
-    all.push_back(trainer.step(wired_data(static_cast<unsigned>(step % 3))).loss);
+    all.push_back(trainer.step(tiny_batch(static_cast<unsigned>(step % 3))).loss);
   return all;
 }
 
@@ -298,7 +292,7 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
                                       {wires::with_feedback(wires::one_bit), 0.4},
                                       {wires::with_feedback(wires::top_k(4)), 0.4},
                                       {wires::with_feedback(wires::power_sgd(1)), 0.4}};
-  auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}}, slow_messages);
     auto const plain = search::data_parallel(net, m.topology(), m.machine());
@@ -315,11 +309,11 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
         if (world_size() > 1) CHECK(found != expected);
         CHECK(losses(m, plan, train::overlap::as_planned) == found);
 
-        auto model = nn::place<float>(wired_gpt, m, plan, 7);
+        auto model = nn::place<float>(tiny_gpt, m, plan, 7);
         train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
         CHECK(search::high_water(trainer.program()).peak == plan.memory);
         traffic_check const check(m, on);
-        trainer.step(wired_data(0));
+        trainer.step(tiny_batch(0));
         CHECK(check.difference(expected_records(net, plan, m)) == "");
       }
     }
@@ -327,14 +321,14 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
 }
 
 TEST_CASE("both transports and buckets give the same bits") {
-  auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   auto const wire = wires::with_feedback(wires::int8);
   std::vector<std::vector<double>> found;
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"gpu", world_size()}}, slow_messages);
     auto const plan = sync::encoded{wire}(
         net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
-    auto model = nn::place<float>(wired_gpt, m, plan, 7);
+    auto model = nn::place<float>(tiny_gpt, m, plan, 7);
     train::trainer const trainer(model, train::adam_w{});
     int buckets = 0;
     for (auto const& move : trainer.program().moves)
@@ -348,7 +342,7 @@ TEST_CASE("both transports and buckets give the same bits") {
 
 TEST_CASE("the stages of a pipeline send encoded gradients") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, search::stage_mesh(whole, 0, 2), m.machine());
@@ -367,26 +361,22 @@ TEST_CASE("the stages of a pipeline send encoded gradients") {
 TEST_CASE("a NaN in an encoded gradient is one sentence on every rank") {
   if (world_size() == 1) return;
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
-  auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   for (auto const& wire : all_wires) {
     auto const plan = sync::encoded{wires::with_feedback(wire)}(
         net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
-    auto model = nn::place<float>(wired_gpt, m, plan, 7);
+    auto model = nn::place<float>(tiny_gpt, m, plan, 7);
     train::trainer trainer(model, train::adam_w{.lr = 0.01});
-    trainer.step(wired_data(0));
-    int number = 0;
-    model.for_each_parameter([&](auto& p) {
-      if (number++ == 0 && world_rank() == 1)
-        *p.value().template data_as<float>() = std::numeric_limits<float>::quiet_NaN();
-    });
-    auto const text = message_of([&] { trainer.step(wired_data(1)); });
+    trainer.step(tiny_batch(0));
+    spoil(model);
+    auto const text = message_of([&] { trainer.step(tiny_batch(1)); });
     CHECK(has(text, "the gradient norm"));
     CHECK(has(text, "Gradients are sent as " + to_string(wires::with_feedback(wire))));
   }
 }
 
 TEST_CASE("wires are declined where they do not pay, and refused where they cannot work") {
-  auto const net = any_length(nn::describe<float>(wired_gpt, wired_tokens));
+  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
   ashlar::topology const mesh{{"gpu", 4}};
   ashlar::machine const slow_links{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e11, 1e10, 0};
   auto const wire = wires::with_feedback(wires::int8);
@@ -407,7 +397,7 @@ TEST_CASE("wires are declined where they do not pay, and refused where they cann
               "chooses the wires of gradients itself"));
     CHECK(!has_wires(sync::encoded{wires::exact}(net, all, machine)));
   }
-  auto const doubles = any_length(nn::describe<double>(wired_gpt, wired_tokens));
+  auto const doubles = any_length(nn::describe<double>(tiny_gpt, tiny_tokens));
   auto const plain = search::data_parallel(doubles, mesh, slow_links);
   CHECK(has(message_of([&] { sync::encoded{wires::bf16}(doubles, plain, slow_links); }),
             "bf16: a wire carries gradients of float only"));
