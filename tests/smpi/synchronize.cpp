@@ -24,6 +24,7 @@
 // run: node=4,gpu=4 bandwidth+half_bandwidth 64 400 1 all-reduce optimal
 
 #include <smpi/patient_transport.hpp>
+#include <smpi/sleeping_ranks.hpp>
 #include <smpi/timed_steps.hpp>
 #include <support/nets.hpp>
 #include <support/slowed_model.hpp>
@@ -40,9 +41,6 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
 namespace sync = ashlar::sync;
-
-/// The simulated seconds for which a waiting rank sleeps between two polls.
-double nap = 1e-6;
 
 /// The predicted and the simulated seconds of a step. The simulated seconds are those of the
 /// slowest rank and are valid on rank 0 only.
@@ -82,20 +80,10 @@ ashlar::machine with_work(search::problem const& net, search::plan const& plan, 
 
 }  // namespace
 
-/// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
-/// This version sleeps, because polls take no simulated time.
-extern "C" int sched_yield() noexcept {
-  sleep_for(nap);
-  return 0;
-}
-
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   arguments const given(argc, argv);
-  charge_each_message(given.machine);
-  ashlar::mesh const m(env.world(), given.topology,
-                       communication_only(with_envelopes(given.machine, given.topology)));
-  m.set_checked(false);  // comparisons of ranks would send messages of their own
+  ashlar::mesh const m = timed_mesh(env, given);
   std::int64_t const features = given.number(0), samples = m.ranks();
   auto const net = nn::chain(
       nn::linear(features, features), nn::gelu(), nn::linear(features, features), nn::gelu(),

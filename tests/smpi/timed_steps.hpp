@@ -9,6 +9,7 @@
 
 #include <smpi/message_costs.hpp>
 #include <smpi/simulated.hpp>
+#include <support/strategies.hpp>
 
 #include <ashlar/step/program.hpp>
 
@@ -32,6 +33,17 @@ inline void open_groups(ashlar::step::program const& p, ashlar::mesh const& m) {
         m.run(ashlar::flat_all_reduce(1, s.axes, m.topology(), m.coordinate(),
                                       ashlar::reduction::sum),
               ashlar::element_type::f32, &one, &sum);
+}
+
+/// Returns the mesh of a program that times steps. Its machine has the costs of messages that SMPI
+/// charges, and the ranks do not compare their transfers, since comparisons would send messages of
+/// their own.
+inline ashlar::mesh timed_mesh(ashlar::mpi::environment const& env, arguments const& given) {
+  charge_each_message(given.machine);
+  ashlar::mesh const m(env.world(), given.topology,
+                       communication_only(with_envelopes(given.machine, given.topology)));
+  m.set_checked(false);
+  return m;
 }
 
 }  // namespace ashlar_test

@@ -39,6 +39,7 @@
 
 #include <smpi/patient_transport.hpp>
 #include <smpi/queued_links.hpp>
+#include <smpi/sleeping_ranks.hpp>
 #include <smpi/timed_steps.hpp>
 #include <support/nets.hpp>
 #include <support/slowed_model.hpp>
@@ -54,9 +55,6 @@ using namespace ashlar_test;
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
-
-/// The simulated seconds for which a waiting rank sleeps between two polls.
-double nap = 1e-6;
 
 constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
 
@@ -199,20 +197,10 @@ void run(Net const& net, ashlar::mesh const& m, arguments const& given, int expe
 
 }  // namespace
 
-/// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
-/// This version sleeps, because polls take no simulated time.
-extern "C" int sched_yield() noexcept {
-  sleep_for(nap);
-  return 0;
-}
-
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   arguments const given(argc, argv);
-  charge_each_message(given.machine);
-  ashlar::mesh const m(env.world(), given.topology,
-                       communication_only(with_envelopes(given.machine, given.topology)));
-  m.set_checked(false);  // comparisons of ranks would send messages of their own
+  ashlar::mesh const m = timed_mesh(env, given);
   int const last = m.topology().extent(m.topology().axes() - 1);
   int const heads = std::max(8, last);
   std::setvbuf(stdout, nullptr, _IONBF, 0);
