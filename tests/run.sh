@@ -135,7 +135,8 @@ if [ "$thorough" = yes ]; then
   part default tests/run.sh ${options[@]+"${options[@]}"}
   part faults faults
   part fuzz fuzz
-  part longest ctest --preset thorough
+  part simulated ctest --preset thorough -R '^smpi/'
+  part longest ctest --preset thorough -E '^smpi/'
   if ! command -v smpirun >/dev/null; then summary+=('  skipped: those on simulated clusters, which need SimGrid'); fi
   printf '\n==== tests/run.sh --thorough ====\n'
   printf '%s\n' "${summary[@]}"
