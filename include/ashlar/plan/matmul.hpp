@@ -174,17 +174,22 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
     gemm_extents gemm;
     double weight;
   };
+  // The plan of a candidate without its seconds and its peak of memory, which depend on whether it
+  // runs in panels.
+  auto const unpriced = [&](candidate const& it) {
+    return matmul_plan{from_a.plan(it.a),
+                       from_b.plan(it.b),
+                       to_c.plan(it.c),
+                       transpose_a,
+                       transpose_b,
+                       it.gemm,
+                       {},
+                       gemm_seconds(m, it.gemm),
+                       0,
+                       0};
+  };
   auto const plan_of = [&](candidate const& it) {
-    matmul_plan plan{from_a.plan(it.a),
-                     from_b.plan(it.b),
-                     to_c.plan(it.c),
-                     transpose_a,
-                     transpose_b,
-                     it.gemm,
-                     {},
-                     gemm_seconds(m, it.gemm),
-                     0,
-                     0};
+    matmul_plan plan = unpriced(it);
     plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + plan.gemm_seconds;
     plan.peak_bytes = whole_peak_bytes(plan, t);
     return plan;
@@ -205,7 +210,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
     if (any_memory) {
       if (it.weight < least) cheapest = it, least = it.weight;
     } else if (wanted.stream != 0) {
-      choice.take_all_streamed(plan_of(it));
+      choice.take_all_streamed(unpriced(it));
     } else if (it.weight < choice.best) {
       choice.take(plan_of(it), it.weight);
     }
@@ -215,7 +220,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   if (any_memory) return plan_of(cheapest);
   if (!choice.found() && wanted.stream == 0) {
     auto const in_panels = [&](placement const& pa, placement const& pb, placement const& pc) {
-      choice.take_all_streamed(plan_of(
+      choice.take_all_streamed(unpriced(
           {graph.find(pa), graph.find(pb), graph.find(pc),
            detail::local_product(a_extents, pa, b_extents, pb, transpose_a, transpose_b, t), 0}));
     };

@@ -48,18 +48,25 @@ namespace detail {
 /// Computes the seconds and the peak memory of a plan from its steps.
 constexpr void finish(redistribution_plan& plan, topology const& t, machine const& m) {
   plan.seconds = 0;
-  plan.peak_bytes = max_local_elements(plan.extents, t, plan.from) * plan.element_size;
+  shard_range before = shards_of(plan.extents, t, plan.from);
+  plan.peak_bytes = before.largest.elements() * plan.element_size;
   for (auto const& s : plan.steps) {
-    plan.seconds += step_seconds(s, plan.extents, plan.element_size, t, m);
+    shard_range const after = shards_of(plan.extents, t, s.to);
+    plan.seconds += step_seconds(s, plan.extents, plan.element_size, t, m, before, after);
+    std::int64_t most = before.largest.elements() + after.largest.elements();
+    // If the step moves a tensor to or from an owner, other ranks have the largest shards before
+    // the step than after it. Then each of them has less than both.
     coordinates const full = fullest_rank(s.from), full_after = fullest_rank(s.to);
-    auto const grow = [&](coordinates const& c) {
-      std::int64_t const both = (local_box(plan.extents, t, s.from, c).elements() +
-                                 local_box(plan.extents, t, s.to, c).elements()) *
-                                plan.element_size;
-      if (both > plan.peak_bytes) plan.peak_bytes = both;
-    };
-    grow(full);
-    if (full != full_after) grow(full_after);
+    if (full != full_after) {
+      auto const both = [&](coordinates const& c) {
+        return local_box(plan.extents, t, s.from, c).elements() +
+               local_box(plan.extents, t, s.to, c).elements();
+      };
+      std::int64_t const one = both(full), other = both(full_after);
+      most = one > other ? one : other;
+    }
+    if (most * plan.element_size > plan.peak_bytes) plan.peak_bytes = most * plan.element_size;
+    before = after;
   }
 }
 

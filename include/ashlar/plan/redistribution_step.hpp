@@ -279,19 +279,35 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
           s.wire.decoding_cost() * double(decoded) / m.memory_bandwidth};
 }
 
+/// Returns the seconds in which the links carry a step between shards of these sizes.
+constexpr double link_seconds(redistribution_step const& s, int element_size, topology const& t,
+                              machine const& m, shard_range const& before,
+                              shard_range const& after) {
+  return seconds(m, t, s.axes, s.carried_by(), priced_traffic(s, t, before, after),
+                 s.unit_bytes(element_size));
+}
+
 /// Returns the seconds in which the links carry a step of a tensor with these extents.
 constexpr double link_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  return seconds(m, t, s.axes, s.carried_by(),
-                 priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
-                 s.unit_bytes(element_size));
+  return link_seconds(s, element_size, t, m, shards_of(extents, t, s.from),
+                      shards_of(extents, t, s.to));
+}
+
+/// Returns the seconds of a step on a tensor with these extents: of the links, and of coding. The
+/// caller passes the sizes of the shards before and after the step.
+constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
+                              topology const& t, machine const& m, shard_range const& before,
+                              shard_range const& after) {
+  double const moving = link_seconds(s, element_size, t, m, before, after);
+  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m).sum();
 }
 
 /// Returns the seconds of a step on a tensor with these extents: of the links, and of coding.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  double const moving = link_seconds(s, extents, element_size, t, m);
-  return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m).sum();
+  return step_seconds(s, extents, element_size, t, m, shards_of(extents, t, s.from),
+                      shards_of(extents, t, s.to));
 }
 
 }  // namespace ashlar
