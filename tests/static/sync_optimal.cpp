@@ -49,7 +49,7 @@ constexpr ashlar::machine limited() {
   m.memory = best.chosen.memory * 9 / 10;
   return m;
 }
-constexpr auto within = sync::optimal(net, plain, limited(), {.effort = 2000});
+constexpr auto within = sync::optimal(net, plain, limited(), {.effort = 1000});
 static_assert(within.chosen.memory <= limited().memory);
 static_assert(within.bound >= best.chosen.seconds * (1 - 1e-9));
 
