@@ -18,6 +18,7 @@
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
+#include <ashlar/tensor/redistribute_encoded.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -46,6 +47,22 @@ void differ(std::string const& of_others, std::string const& of_last, Work work)
 }
 
 }  // namespace
+
+TEST_CASE("the texts that ranks compare have the wire of an encoded step and its bytes") {
+  if (world_size() == 1) return;
+  auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const text_of = [&](ashlar::wire_format const& wire) {
+    auto const plan = m.prepared({24, 2}, sizeof(float), ashlar::parse_placement("P"),
+                                 ashlar::parse_placement("S(0)"), wire);
+    return to_string(ashlar::title_of(plan->transfers[0], ashlar::element_type::u8), m.topology());
+  };
+  auto const text = [](char const* wire, int bytes) {
+    return std::string("all-to-all along gpu of 24x2 bytes [P] -> [S(0)] as ") + wire + " in " +
+           std::to_string(bytes) + " bytes";
+  };
+  CHECK(text_of(ashlar::wires::int8) == text("int8", 48 + 4 * world_size()));
+  CHECK(text_of(ashlar::wires::bf16) == text("bf16", 96));
+}
 
 TEST_CASE("a move that runs beside others may have several steps along the same axes") {
   int found = 0;

@@ -6,6 +6,9 @@
 // 120) from its construction. It then calls `give_up` with a sentence that names the current test.
 // Destroying the object cancels the call. A separate thread makes the call, because the main thread
 // hangs.
+//
+// The thread that constructs the object reads the variable. The other thread must not read the
+// environment: tests change it (transport.hpp), and setenv may free the array that getenv reads.
 
 #include <atomic>
 #include <chrono>
@@ -21,7 +24,8 @@ class deadline {
  public:
   using action = void (*)(std::string const&);
 
-  explicit deadline(action give_up) : thread_([this, give_up] { watch(give_up); }) {}
+  explicit deadline(action give_up)
+      : seconds_(seconds_from_environment()), thread_([this, give_up] { watch(give_up); }) {}
   deadline(deadline const&) = delete;
   ~deadline() {
     {
@@ -36,16 +40,20 @@ class deadline {
   static void now_in(char const* test) { current = test; }
 
  private:
-  void watch(action give_up) {
+  static int seconds_from_environment() {
     char const* const given = std::getenv("ASHLAR_TEST_DEADLINE");
     int const parsed = given ? std::atoi(given) : 0;
-    int const seconds = parsed > 0 ? parsed : 120;
+    return parsed > 0 ? parsed : 120;
+  }
+
+  void watch(action give_up) {
     std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, std::chrono::seconds(seconds), [this] { return done_; })) return;
-    give_up("not done after " + std::to_string(seconds) + " s, in \"" + current.load() + "\"");
+    if (wake_.wait_for(lock, std::chrono::seconds(seconds_), [this] { return done_; })) return;
+    give_up("not done after " + std::to_string(seconds_) + " s, in \"" + current.load() + "\"");
   }
 
   static inline std::atomic<char const*> current = "start-up";
+  int const seconds_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;

@@ -20,7 +20,8 @@ constexpr char const* to_string(transport t) {
   return t == transport::messages ? "messages" : "shared memory";
 }
 
-/// Sets an environment variable for the lifetime of this object.
+/// Sets an environment variable for the lifetime of this object. Meanwhile no other thread may read
+/// the environment.
 class scoped_environment {
  public:
   scoped_environment(char const* name, char const* value) : name_(name) {

@@ -36,7 +36,13 @@ class running_departure final : public pending_operation {
                                  plan_->plan.before.from, plan_->plan.before.to)) {
     mesh_.announce_crossing(number);
     mesh_.operations().add(*this);
-    advance();
+    try {
+      advance();
+    } catch (...) {
+      mesh_.operations().remove(*this);
+      mesh_.operations().abandon();
+      throw;
+    }
   }
   running_departure(running_departure const&) = delete;
   running_departure& operator=(running_departure const&) = delete;

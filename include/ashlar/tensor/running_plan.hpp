@@ -45,8 +45,8 @@ class running_plan final : public pending_operation {
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
                std::unique_ptr<pending_operation> arrival = {},
                recycled_vector<wire_errors*> errors = {})
-      : mesh_(tensors.front().mesh()), label_(mesh_.label()), arrival_(std::move(arrival)),
-        x_(std::move(tensors)), bucket_(std::move(together)), coding_(std::move(errors)) {
+      : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
+        arrival_(std::move(arrival)), bucket_(std::move(together)), coding_(std::move(errors)) {
     if (!mesh_.is_here()) {
       for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
       done_ = true;
@@ -98,10 +98,10 @@ class running_plan final : public pending_operation {
 
  private:
   /// A step that is queued on the device, with the tensors that it reads. They must stay allocated
-  /// until the step has ended.
+  /// until the step has ended, so the step is destroyed first.
   struct queued_step {
-    std::unique_ptr<pending_operation> step;
     recycled_vector<shard> source;
+    std::unique_ptr<pending_operation> step;
   };
 
   template <class Ended>
@@ -116,7 +116,7 @@ class running_plan final : public pending_operation {
           // If the transfer is queued on a device, the next step is queued right behind it, without
           // waiting: a device runs its queue in order. In all other cases the next step waits.
           if (!under_way_->is_queued() || at_ + 1 == bucket_->steps()) return false;
-          queued_.push_back({std::move(under_way_), std::move(x_)});
+          queued_.push_back({std::move(x_), std::move(under_way_)});
         }
         under_way_.reset();
         if (bucket_->is_encoded(at_)) coding_.unpack(bucket_->encoded(at_), next_);
@@ -218,9 +218,11 @@ class running_plan final : public pending_operation {
   }
 
   basic_mesh<Processor> mesh_;
-  char const* label_;                           // names the tensors in messages, or null
-  std::unique_ptr<pending_operation> arrival_;  // brings the tensors from another part of the mesh
+  char const* label_;  // names the tensors in messages, or null
   recycled_vector<shard> x_, next_;
+  /// Brings the tensors x_ from another part of the mesh. It is destroyed before them, because its
+  /// messages may still use their memory.
+  std::unique_ptr<pending_operation> arrival_;
   recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;

@@ -82,6 +82,10 @@ class environment {
   /// - The driver or NCCL is too old.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
+    // This variable keeps NCCL from registering our arrays during a capture. Registration requires
+    // a kind of memory that a CUDA pool does not provide. The variable is set before MPI starts
+    // threads, because no thread may read the environment while another one changes it.
+    ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     int is_on_mpi = 0;
     MPI_Initialized(&is_on_mpi);
     if (is_on_mpi) world_.here.by = rendezvous::mpi;
@@ -97,9 +101,6 @@ class environment {
       std::set_terminate(detail::on_terminate);
       take_place_in_mpi(is_on_mpi ? 0 : said);
     }
-    // This variable keeps NCCL from registering our arrays during a capture. Registration requires
-    // a kind of memory that a CUDA pool does not provide.
-    ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);
     unique_id const id = shared_id();

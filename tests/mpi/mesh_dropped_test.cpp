@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2
+
+// Tests tensors that move to another part of a mesh when an exception ends the move: MPI and the
+// mesh must not use memory that is freed.
+
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/tensor/cross_mesh_async.hpp>
+#include <ashlar/tensor/factory.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::placement;
+
+/// A mesh of two ranks that is sent messages, and each of its ranks as a part.
+struct two_ranks {
+  ashlar::mesh whole = mesh_on(transport::messages, {{"stage", 2}, {"gpu", 1}});
+  std::vector<ashlar::mesh> stages = whole.split("stage");
+  ashlar::tensor<float, 1> x = ashlar::full<float, 1>(stages[0], {64}, placement::all_broadcast(1),
+                                                      1);
+
+  auto begin_move() const { return redistribute_async(x, stages[1], placement::all_broadcast(1)); }
+};
+
+}  // namespace
+
+TEST_CASE("the memory in which a dropped move may still arrive is not used again") {
+  two_ranks const on;
+  auto const& target = on.stages[1];
+  if (!target.is_here()) return;
+  auto const place = [&] {
+    return ashlar::full<float, 1>(target, {64}, placement::all_broadcast(1), 0);
+  };
+  void const* used[2];
+  {  // A move takes two blocks. These are released again, so the move takes the same ones.
+    auto const first = place(), second = place();
+    used[0] = first.data();
+    used[1] = second.data();
+  }
+  try {
+    auto const moving = on.begin_move();
+    throw std::runtime_error("meanwhile");
+  } catch (std::runtime_error const&) {
+  }
+  CHECK(target.memory().is_retired());
+  auto const first = place(), second = place();
+  for (void const* const block : used) {
+    CHECK(static_cast<void const*>(first.data()) != block);
+    CHECK(static_cast<void const*>(second.data()) != block);
+  }
+}
+
+TEST_CASE("a move that could not begin is not among the pending operations") {
+  two_ranks const on;
+  auto const& source = on.stages[0];
+  if (!source.is_here()) return;
+  source.operations().abandon();
+  CHECK(has(message_of([&] { on.begin_move(); }), "an exception dropped a transfer"));
+  CHECK(source.operations().idle());
+  source.progress();
+}
+
+}  // namespace ashlar_test
