@@ -373,9 +373,8 @@ function(ashlar_add_fake_cuda_tests)
   endforeach()
 endfunction()
 
-# Adds one test for each library, which checks that each of its public headers compiles by itself.
-# Clang is preferred because it instantiates templates once when it precompiles a header. GCC
-# instantiates them again in each source that includes the precompiled header.
+# Adds the test `headers`, which checks that each public header of all libraries compiles by itself.
+# Clang is preferred because it can do so in one process (cmake/run_headers.cmake).
 function(ashlar_add_header_tests)
   set(compiler "${CMAKE_CXX_COMPILER}")
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -384,22 +383,27 @@ function(ashlar_add_header_tests)
       set(compiler "${ASHLAR_HEADER_COMPILER}")
     endif()
   endif()
+  set(headers "")
+  set(includes "")
+  set(definitions "")
   get_property(libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
   foreach(library IN LISTS libraries)
-    string(REPLACE "ashlar_" "" name ${library})
-    get_target_property(headers ${library} HEADER_SET)
-    list(JOIN headers "\n" lines)
-    set(folder "${PROJECT_BINARY_DIR}/tests/headers/${name}")
-    file(WRITE "${folder}.txt" "${lines}\n")
-    add_test(NAME headers/${name} COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${compiler}"
-      "-DHEADERS=${folder}.txt" "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}"
-      "-DINCLUDES=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>"
-      "-DDEFINITIONS=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>"
-      -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
-    ashlar_test_properties(headers/${name} headers)
-    math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
-    set_tests_properties(headers/${name} PROPERTIES TIMEOUT ${timeout})
+    get_target_property(own ${library} HEADER_SET)
+    list(APPEND headers ${own})
+    list(APPEND includes "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>")
+    list(APPEND definitions "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>")
   endforeach()
+  list(JOIN headers "\n" lines)
+  list(JOIN includes "|" includes)
+  list(JOIN definitions "|" definitions)
+  set(folder "${PROJECT_BINARY_DIR}/tests/headers")
+  file(WRITE "${folder}.txt" "${lines}\n")
+  add_test(NAME headers COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${compiler}" "-DHEADERS=${folder}.txt"
+    "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}" "-DINCLUDES=${includes}"
+    "-DDEFINITIONS=${definitions}" -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
+  ashlar_test_properties(headers headers)
+  math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  set_tests_properties(headers PROPERTIES TIMEOUT ${timeout} COST 100)
 endfunction()
 
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
