@@ -17,6 +17,10 @@
 #   tests/compile_fail/*.cpp      must not compile, for the stated reason; label compile_fail
 #   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
 #   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
+#
+# CTest begins with the tests of the highest COST. Those that count as two processors have the
+# highest: with the three jobs of the presets, a test that counts as one then runs beside each of
+# them. Among both kinds, the long tests are first, so that no long test runs alone at the end.
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
@@ -156,7 +160,8 @@ function(ashlar_add_unit_tests)
     else()
       ashlar_test_properties(unit/${name} unit)
     endif()
-    set_tests_properties(unit/${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    set_tests_properties(unit/${name} PROPERTIES
+      FAIL_REGULAR_EXPRESSION "test cases: +0 " COST 50)
   endforeach()
 endfunction()
 
@@ -245,13 +250,13 @@ function(ashlar_add_mpi_tests)
         set_tests_properties(${test} PROPERTIES TIMEOUT 3700
           ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
       endif()
-      # A test counts as at most two processors. So with the three jobs of the presets, a test that
-      # counts as one can run at the same time.
+      # A test counts as at most two processors.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
       endif()
-      set_tests_properties(${test} PROPERTIES PROCESSORS ${processors}
+      math(EXPR cost "200 * (${processors} - 1) + ${count}")
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} COST ${cost}
         FAIL_REGULAR_EXPRESSION "\\[0\\] 0 cases on ")
     endforeach()
   endforeach()
@@ -359,6 +364,7 @@ function(ashlar_add_fake_cuda_tests)
     target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda device_instances ashlar::cuda)
     add_test(NAME fake/${name} COMMAND fake_${name})
     ashlar_test_properties(fake/${name} unit threads)
+    set_tests_properties(fake/${name} PROPERTIES COST 50)
     add_dependencies(unit_tests fake_${name})
     add_dependencies(thread_tests fake_${name})
   endforeach()
@@ -545,7 +551,7 @@ function(ashlar_add_script_test label script)
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
   # Most scripts start jobs of several ranks, so they count as two processors. Scripts that contain
-  # the line `# processors: 1` count as one, so that another test may run at the same time.
+  # the line `# processors: 1` count as one: they start no ranks, or mostly wait.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)
@@ -553,8 +559,9 @@ function(ashlar_add_script_test label script)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  math(EXPR cost "200 * (${processors} - 1) + 100")
   set_tests_properties(${test} PROPERTIES
-    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors})
+    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors} COST ${cost})
   set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
     "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
     "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")
