@@ -7,11 +7,12 @@
 # Compiles each header that FILE lists, to show that it includes everything it uses of our headers.
 # tests/scripts/other_includes.sh shows the same for headers of other libraries.
 #
-# Other compilers than Clang compile each header by itself, which takes an hour of a core. Clang
-# compiles all of them in one process, as submodules of one module. With the option
+# Clang compiles all of them in one process, as submodules of one module. With its option
 # local-submodule-visibility, a submodule sees only what it includes, directly or indirectly, so
 # what a header forgets to include is an error as if the header were compiled alone. The headers of
-# other libraries are a second module, all of which is visible to a header that includes one of them.
+# other libraries are a second module. A header that includes one of them sees all of them.
+#
+# Other compilers compile each header by itself, which takes a hundred times as long.
 
 cmake_minimum_required(VERSION 3.25)
 

@@ -7,10 +7,9 @@
 # find_package, the second the whole installed library, and the third adds the library as a
 # subdirectory. If nvcc was found, the second one also uses CUDA. Paths contain a space on purpose.
 #
-# The installed files must equal those of the source tree, whose large sources the build has
-# compiled already. So the second project compiles only a part of them: before that, all
-# sources of ashlar::compiled but one are emptied in the installation, and all kernels but those of
-# one file are removed.
+# The installed files must equal those of the source tree, which the build has compiled already. So
+# the second project compiles only a part of them: before it is built, the script empties all
+# installed sources of ashlar::compiled but one, and removes all kernels but those of one file.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
