@@ -114,7 +114,7 @@ function(ashlar_add_smpi_tests)
         $<TARGET_FILE:smpi_platform> ${mesh} ${machine}
         "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}" ${arguments})
       ashlar_test_properties("${test}" ${labels})
-      set_tests_properties("${test}" PROPERTIES TIMEOUT ${limit})
+      set_tests_properties("${test}" PROPERTIES TIMEOUT ${limit} COST 80)
     endforeach()
   endforeach()
 endfunction()

@@ -17,6 +17,10 @@
 #   tests/compile_fail/*.cpp      must not compile, for the stated reason; label compile_fail
 #   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
 #   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
+#
+# CTest begins with the tests of the highest COST. Those that count as two processors have the
+# highest: with the three jobs of the presets, a test that counts as one then runs beside each of
+# them. Among both kinds, the long tests are first, so that no long test runs alone at the end.
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
@@ -156,7 +160,8 @@ function(ashlar_add_unit_tests)
     else()
       ashlar_test_properties(unit/${name} unit)
     endif()
-    set_tests_properties(unit/${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    set_tests_properties(unit/${name} PROPERTIES
+      FAIL_REGULAR_EXPRESSION "test cases: +0 " COST 50)
   endforeach()
 endfunction()
 
@@ -245,13 +250,13 @@ function(ashlar_add_mpi_tests)
         set_tests_properties(${test} PROPERTIES TIMEOUT 3700
           ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
       endif()
-      # A test counts as at most two processors. So with the three jobs of the presets, a test that
-      # counts as one can run at the same time.
+      # A test counts as at most two processors.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
       endif()
-      set_tests_properties(${test} PROPERTIES PROCESSORS ${processors}
+      math(EXPR cost "200 * (${processors} - 1) + ${count}")
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} COST ${cost}
         FAIL_REGULAR_EXPRESSION "\\[0\\] 0 cases on ")
     endforeach()
   endforeach()
@@ -359,6 +364,7 @@ function(ashlar_add_fake_cuda_tests)
     target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda device_instances ashlar::cuda)
     add_test(NAME fake/${name} COMMAND fake_${name})
     ashlar_test_properties(fake/${name} unit threads)
+    set_tests_properties(fake/${name} PROPERTIES COST 50)
     add_dependencies(unit_tests fake_${name})
     add_dependencies(thread_tests fake_${name})
   endforeach()
@@ -373,9 +379,8 @@ function(ashlar_add_fake_cuda_tests)
   endforeach()
 endfunction()
 
-# Adds one test for each library, which checks that each of its public headers compiles by itself.
-# Clang is preferred because it instantiates templates once when it precompiles a header. GCC
-# instantiates them again in each source that includes the precompiled header.
+# Adds the test `headers`, which checks that each public header of all libraries compiles by itself.
+# Clang is preferred because it can do so in one process (cmake/run_headers.cmake).
 function(ashlar_add_header_tests)
   set(compiler "${CMAKE_CXX_COMPILER}")
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -384,22 +389,27 @@ function(ashlar_add_header_tests)
       set(compiler "${ASHLAR_HEADER_COMPILER}")
     endif()
   endif()
+  set(headers "")
+  set(includes "")
+  set(definitions "")
   get_property(libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
   foreach(library IN LISTS libraries)
-    string(REPLACE "ashlar_" "" name ${library})
-    get_target_property(headers ${library} HEADER_SET)
-    list(JOIN headers "\n" lines)
-    set(folder "${PROJECT_BINARY_DIR}/tests/headers/${name}")
-    file(WRITE "${folder}.txt" "${lines}\n")
-    add_test(NAME headers/${name} COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${compiler}"
-      "-DHEADERS=${folder}.txt" "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}"
-      "-DINCLUDES=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>"
-      "-DDEFINITIONS=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>"
-      -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
-    ashlar_test_properties(headers/${name} headers)
-    math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
-    set_tests_properties(headers/${name} PROPERTIES TIMEOUT ${timeout})
+    get_target_property(own ${library} HEADER_SET)
+    list(APPEND headers ${own})
+    list(APPEND includes "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>")
+    list(APPEND definitions "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>")
   endforeach()
+  list(JOIN headers "\n" lines)
+  list(JOIN includes "|" includes)
+  list(JOIN definitions "|" definitions)
+  set(folder "${PROJECT_BINARY_DIR}/tests/headers")
+  file(WRITE "${folder}.txt" "${lines}\n")
+  add_test(NAME headers COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${compiler}" "-DHEADERS=${folder}.txt"
+    "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}" "-DINCLUDES=${includes}"
+    "-DDEFINITIONS=${definitions}" -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
+  ashlar_test_properties(headers headers)
+  math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  set_tests_properties(headers PROPERTIES TIMEOUT ${timeout} COST 100)
 endfunction()
 
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
@@ -541,7 +551,7 @@ function(ashlar_add_script_test label script)
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
   # Most scripts start jobs of several ranks, so they count as two processors. Scripts that contain
-  # the line `# processors: 1` count as one, so that another test may run at the same time.
+  # the line `# processors: 1` count as one: they start no ranks, or mostly wait.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)
@@ -549,8 +559,9 @@ function(ashlar_add_script_test label script)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  math(EXPR cost "200 * (${processors} - 1) + 100")
   set_tests_properties(${test} PROPERTIES
-    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors})
+    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors} COST ${cost})
   set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
     "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
     "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")

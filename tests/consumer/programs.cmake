@@ -4,25 +4,19 @@
 # The programs of a project that uses the library. CONSUMER_PROGRAMS lists the programs to build.
 
 if(core IN_LIST CONSUMER_PROGRAMS)
-  # Includes every header of the planner in one file, to show that the installation contains all of
-  # them.
-  get_target_property(headers ashlar::core HEADER_SET)
-  get_target_property(directory ashlar::core HEADER_DIRS)
-  set(includes "")
-  foreach(header IN LISTS headers)
-    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${directory}")
-    string(APPEND includes "#include <${header}>\n")
-  endforeach()
-  file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp" CONTENT "${includes}")
-
-  add_executable(core "${CMAKE_CURRENT_LIST_DIR}/core.cpp"
-    "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp")
+  add_executable(core "${CMAKE_CURRENT_LIST_DIR}/core.cpp")
   target_link_libraries(core PRIVATE ashlar::core)
 endif()
 
-if(full IN_LIST CONSUMER_PROGRAMS)
-  add_executable(full "${CMAKE_CURRENT_LIST_DIR}/full.cpp")
-  target_link_libraries(full PRIVATE ashlar::ashlar)
+# `linked` calls MPI and BLAS, and `full` also includes all headers, which takes ten times as long.
+foreach(program linked full)
+  if(program IN_LIST CONSUMER_PROGRAMS)
+    add_executable(${program} "${CMAKE_CURRENT_LIST_DIR}/linked.cpp")
+    target_link_libraries(${program} PRIVATE ashlar::ashlar)
+  endif()
+endforeach()
+if(TARGET full)
+  target_compile_definitions(full PRIVATE ALL_HEADERS)
 endif()
 
 if(compiled IN_LIST CONSUMER_PROGRAMS)

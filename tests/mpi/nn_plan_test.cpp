@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
 // Tests the central guarantee of the library with random legal plans. Each training step has the
 // loss of a single-process run, and performs exactly the collectives that search::schedule

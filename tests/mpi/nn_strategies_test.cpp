@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
 // Tests that training under common plans equals training on one process, with exactly the
 // collectives that search::schedule predicts. The plans are

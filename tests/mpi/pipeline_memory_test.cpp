@@ -72,7 +72,7 @@ void check_memory_of_stages(Net const& net, search::problem const& problem,
       train::trainer trainer(model, train::adam_w{.lr = 0.01});
       auto const predicted = ashlar::search::high_water(trainer.program()).peak;
       std::size_t peak = 0, in_use = 0;
-      for (int step = 0; step < 5; ++step) {
+      for (int step = 0; step < 4; ++step) {
         mesh.memory().reset_peak();
         trainer.step(data);
         if (step == 1) peak = mesh.memory().peak_bytes(), in_use = mesh.memory().bytes_in_use();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
 // Tests redistribution between all ordered pairs of placements. The test checks the values, and the
 // list of collectives with their axes and bytes. The MPI calls must move the same bytes.

@@ -5,8 +5,11 @@
 #
 # Builds fresh projects that use the library. The first finds the installed ashlar::core by
 # find_package, the second the whole installed library, and the third adds the library as a
-# subdirectory. If nvcc was found, the second one also uses CUDA. The kernels are then compiled only
-# to PTX, because they take longer to compile than any other file. Paths contain a space on purpose.
+# subdirectory. If nvcc was found, the second one also uses CUDA. Paths contain a space on purpose.
+#
+# The installed files must equal those of the source tree, which the build has compiled already. So
+# the second project compiles only a part of them: before it is built, the script empties all
+# installed sources of ashlar::compiled but one, and removes all kernels but those of one file.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -50,12 +53,30 @@ if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmak
   exit 1
 fi
 
+# All files that the build uses must be installed as they are. grep -v removes what a build without
+# MPI, CUDA or nlohmann_json does not install.
+missing="$(diff -rq -x README.md "$source_dir/include/ashlar" "$work/prefix/include/ashlar" || true)"
+[ "$full" = ON ] || missing="$(grep -v '^Only in .*/include/ashlar' <<<"$missing" || true)"
+[ "$cuda" = ON ] || missing="$(grep -vE ': (cuda|nccl)$|/(cuda|nccl)[/:]' <<<"$missing" || true)"
+[ -n "$(sed -n 's/^nlohmann_json_DIR:[A-Z]*=//p' "$binary_dir/CMakeCache.txt" | grep -v NOTFOUND)" ] ||
+  missing="$(grep -vE ': (json|checkpoint)$' <<<"$missing" || true)"
+if [ -n "$missing" ]; then
+  printf '%s\nThe installed headers are not those of the source tree.\n' "$missing"
+  exit 1
+fi
+
 user installed core "-DCMAKE_PREFIX_PATH=$work/prefix"
 if [ "$full" = ON ]; then
+  for source in "$work/prefix/include/ashlar/compiled"/*.cpp; do
+    [ "$(basename "$source")" = text.cpp ] || : >"$source"
+  done
   programs="full;compiled"
-  if [ "$cuda" = ON ]; then programs+=";cuda"; fi
+  if [ "$cuda" = ON ]; then
+    programs+=";cuda"
+    echo '#include <ashlar/device/cuda/launch/random.cuh>' >"$work/prefix/include/ashlar/device/cuda/kernels.cu"
+  fi
   user installed "$programs" "-DCMAKE_PREFIX_PATH=$work/prefix" -DASHLAR_CUDA_ARCHITECTURES=90-virtual
-  user subdirectory full "-DASHLAR_SOURCE_DIR=$source_dir"
+  user subdirectory linked "-DASHLAR_SOURCE_DIR=$source_dir"
 fi
 
 # A build without MPI has only the planner and says that MPI is missing.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault; in the middle of a
 # pipelined step, rank 0 of the first stage commits faults too. The fault must end

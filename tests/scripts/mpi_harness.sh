@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # Tests the harness of the MPI tests, which would be worthless if it let failing cases pass. Each
 # case of tests/support/failing_cases.cpp must end in time, with a non-zero status and the right

@@ -64,7 +64,7 @@ says "4 stages along node, each on node=2,gpu=2 (4 ranks), 1F1B" "${pipeline[@]}
 grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline was written"
 grep -q "</html>" "$work/stages.html" || fail "the page of the pipeline does not end"
 says "micro-batches of 4" "${pipeline[@]}" --stages 2 --micro-batches 3 --batch 4 --explain
-says "without stages" "${pipeline[@]}" --pipeline
+says "without stages" "${pipeline[@]}" --layers 2 --pipeline
 says "b takes as long as a" "${pipeline[@]}" --stages 4 --schedule 1f1b --diff "$work/stages.json"
 says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
   --diff "$work/stages.json"
@@ -126,7 +126,7 @@ refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh nod
 refused "--pareto is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pareto
 refused "there is no element 999" "${pipeline[@]}" --pipeline --pin '999.x=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
-refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
+refused "no number of stages and micro-batches fits" "${gpt[@]}" --pipeline --memory-limit 1KB
 refused "no schedule stays within the limit: stage 0 may have at most 3 micro-batches in flight" "${pipeline[@]}" \
   --stages 4 --micro-batches 8 --schedule 1f1b --in-flight 3
 refused "--in-flight is for plans with pipeline stages" "${gpt[@]}" --in-flight 3

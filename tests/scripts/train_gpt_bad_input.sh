@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # Tests train_gpt with wrong input. For each wrong input, the program must soon end with a non-zero
 # exit status and print its error message once.

@@ -7,12 +7,13 @@
 // (naive_placement.hpp), not from the library's layouts, factories or collectives. Partial tensors
 // are divided into different addends of both signs.
 
+#include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
-#include <range/v3/view/cartesian_product.hpp>
 #include <range/v3/view/transform.hpp>
 #include <support/naive_placement.hpp>
 #include <support/transport.hpp>
@@ -70,12 +71,20 @@ inline auto all_meshes_on(transport on,
          });
 }
 /// Returns a range like all_meshes, but with two meshes for each topology. One mesh has the default
-/// machine, the other has a machine of negligible latency.
+/// machine, the other has a machine of negligible latency. On more than four ranks there is one mesh
+/// for each topology, and the machines take turns, unless ASHLAR_BOTH_MACHINES is set.
 inline auto all_meshes_of_two_machines() {
-  static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
-  return ranges::views::cartesian_product(world_topologies(), machines) |
-         ranges::views::transform([](auto const& each) {
-           return ashlar::mesh(MPI_COMM_WORLD, std::get<0>(each), std::get<1>(each));
+  static auto const list = [] {
+    ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
+    bool const both = world_size() <= 4 || std::getenv("ASHLAR_BOTH_MACHINES") != nullptr;
+    std::vector<std::pair<ashlar::topology, ashlar::machine>> pairs;
+    for (std::size_t i = 0; i < world_topologies().size(); ++i)
+      for (std::size_t k = 0; k < 2; ++k)
+        if (both || i % 2 == k) pairs.emplace_back(world_topologies()[i], machines[k]);
+    return pairs;
+  }();
+  return list | ranges::views::transform([](auto const& each) {
+           return ashlar::mesh(MPI_COMM_WORLD, each.first, each.second);
          });
 }
 

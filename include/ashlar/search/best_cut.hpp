@@ -29,6 +29,8 @@
 // Transfers can only make a step longer. The bound of a whole cut (step/pipeline/bound.hpp) counts
 // them.
 
+#include <utility>
+
 #include <ashlar/search/cut_costs.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/warm_ups_within.hpp>

@@ -8,6 +8,7 @@
 // traceback of dynamic programming). For the elements inside a residual block, it runs the dynamic
 // program again. Equal blocks whose ends have the same choice are solved only once.
 
+#include <utility>
 #include <vector>
 
 #include <ashlar/plan/step_prices.hpp>

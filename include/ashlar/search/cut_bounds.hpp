@@ -35,6 +35,7 @@
 // has g: F before + m u + g with the weight m / w, and F + I + W before + m u with the weight a.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <ashlar/plan/step_prices.hpp>

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <ashlar/search/schedule_choice.hpp>
 #include <ashlar/search/stage_model.hpp>

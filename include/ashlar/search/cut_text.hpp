@@ -16,6 +16,7 @@
 //   skip          the begin or the end of a skip. The chain may also be cut inside a skip
 //   other words   a layer, by its name
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>

@@ -36,6 +36,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <ashlar/search/skip_memory.hpp>

@@ -21,6 +21,8 @@
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage holds its received input, so that no input is sent twice.
 
+#include <utility>
+
 #include <ashlar/search/stage_model.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 

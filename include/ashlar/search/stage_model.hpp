@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/crossing_prices.hpp>

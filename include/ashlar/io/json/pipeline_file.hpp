@@ -49,6 +49,8 @@
 //
 // Costs are not stored: loading computes the costs for the given machine.
 
+#include <utility>
+
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/cut_text.hpp>
 #include <ashlar/search/price_pipeline.hpp>

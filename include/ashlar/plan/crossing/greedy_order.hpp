@@ -11,6 +11,8 @@
 // free, which means that no task of the set uses them. Of several free senders, the search draws
 // one at random, with a higher probability for senders with less load.
 
+#include <utility>
+
 #include <ashlar/plan/crossing/list_order.hpp>
 
 namespace ashlar {

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ashlar/support/scratch.hpp>

@@ -24,6 +24,7 @@
 //   64    128 / 128   32 / 64                55 KiB / 73 KiB
 //   128   64 / 64     32 / 32                69 KiB / 69 KiB
 
+#include <cstddef>
 #include <cstdint>
 
 #include <ashlar/config.hpp>

@@ -1,14 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses the whole library: it includes the umbrella header and links MPI and BLAS.
+// A program that links MPI and BLAS, and, with ALL_HEADERS, includes the umbrella header.
 
 #include <iostream>
 
 #include <cblas.h>
 #include <mpi.h>
 
+#ifdef ALL_HEADERS
 #include <ashlar/ashlar.hpp>
+#else
+#include <ashlar/config.hpp>
+#endif
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
