@@ -8,36 +8,66 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: bench/run_pipeline_simulated.sh [--report] [-h]
-Builds the programs, simulates all steps (some minutes, needs SimGrid), and writes the tables.
-  --report   only the tables, from the figures of the last run
+Usage: bench/run_pipeline_simulated.sh [--only NAME]... [--timeout SECONDS] [--report] [-h]
+Builds the programs, simulates all steps (needs SimGrid), and writes the tables.
+  --only NAME         simulates only the steps of one file of figures, NAME.txt, such as gpt_4_1_2
+                      or u_transformer_32; may be given several times
+  --timeout SECONDS   the most seconds of one simulation (default 1800)
+  --report            only the tables, from the figures of the last run
+The names: grid_2 grid_4 grid_8 grid_32 grid_32_dual gpt_4_1_2 gpt_2_2_2 u_transformer_4
+u_transformer_32 u_transformer_kept
 TEXT
 }
+refuse() {
+  printf 'bench/run_pipeline_simulated.sh: %s\n' "$1" >&2
+  usage >&2
+  exit 2
+}
 
-case "${1:-}" in
-  '' | --report) ;;
-  -h | --help) usage; exit 0 ;;
-  *) printf 'bench/run_pipeline_simulated.sh: unknown option %s\n' "$1" >&2; usage >&2; exit 2 ;;
-esac
+names=" grid_2 grid_4 grid_8 grid_32 grid_32_dual gpt_4_1_2 gpt_2_2_2 u_transformer_4 u_transformer_32 \
+u_transformer_kept "
+only=' ' timeout=1800 report=no
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --report) report=yes ;;
+    --only | --timeout)
+      [ $# -gt 1 ] || refuse "$1 needs a value"
+      if [ "$1" = --timeout ]; then timeout="$2"; else only+="$2 "; fi
+      shift
+      ;;
+    -h | --help) usage; exit 0 ;;
+    *) refuse "unknown option $1" ;;
+  esac
+  shift
+done
+for name in $only; do
+  case "$names" in *" $name "*) ;; *) refuse "there are no figures $name" ;; esac
+done
+[[ "$timeout" =~ ^[1-9][0-9]*$ ]] || refuse "--timeout $timeout is not a number of seconds"
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/default/tests
 page=bench/results/pipeline_simulated.md
 figures=bench/results/pipeline_simulated
 
-# simulate <name> <program> <argument>...: simulates a program, and keeps only the lines with
-# figures, in the file NAME.txt.
+# simulate <name> <program> <argument>...: simulates a program, unless --only names others. Keeps only
+# the lines with figures, in the file NAME.txt. If the program fails, the file stays as it was.
 simulate() {
   local name="$1" program="$2"
+  case "$only" in ' ' | *" $name "*) ;; *) return 0 ;; esac
   shift 2
-  tests/smpi/simulate.sh --timeout 1800 "$build/smpi_platform" "$1" "$2" "$build/smpi_$program" \
-    "${@:3}" | grep -E ' [0-9.]+ +[0-9.]+$' >"$figures/$name.txt"
+  tests/smpi/simulate.sh --timeout "$timeout" "$build/smpi_platform" "$1" "$2" "$build/smpi_$program" \
+    "${@:3}" | tee /dev/stderr | grep -E ' [0-9.]+ +[0-9.]+$' >"$figures/$name.new"
+  mv "$figures/$name.new" "$figures/$name.txt"
 }
 
-if [ "${1:-}" != --report ]; then
+if [ "$report" = no ]; then
   cmake --preset default
-  cmake --build --preset default --target smpi_platform build_smpi_pipeline \
-    build_smpi_pipeline_gpt build_smpi_pipeline_u_transformer
+  targets=(smpi_platform)
+  for program in pipeline:grid pipeline_gpt:gpt pipeline_u_transformer:u_transformer; do
+    case "$only" in ' ' | *" ${program#*:}_"*) targets+=("build_smpi_${program%:*}") ;; esac
+  done
+  cmake --build --preset default --target "${targets[@]}"
   mkdir -p "$figures"
   for parts in 2 4 8; do
     simulate "grid_$parts" pipeline "stage=$parts" pairs:bandwidth 4,16,32 0,0.125,0.25,0.5,0.75

@@ -7,7 +7,8 @@
 #   include/ashlar/**/*.hpp       compiled by itself; label headers
 #   tests/static/*.cpp            compiled and not run; label static
 #   tests/unit/*_test.cpp         doctest, one process; label unit; also label threads if several
-#                                 threads work in it (comm_*_test.cpp)
+#                                 threads work in it (comm_*_test.cpp); label thorough if the test
+#                                 runs all its cases (ashlar_thorough_runs)
 #   tests/mpi/*_test.cpp          doctest, N ranks for several N; labels mpi, npN; label thorough if
 #                                 the test runs all its cases (ashlar_thorough_runs)
 #   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
@@ -82,6 +83,14 @@ function(ashlar_test_properties test)
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 endfunction()
 
+# ashlar_thorough_properties(<test> <setting>): sets the properties of a test that runs all its cases
+# because of the environment variable <setting> (ashlar_thorough_runs).
+function(ashlar_thorough_properties test setting)
+  ashlar_test_properties(${test} thorough)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 3700
+    ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
+endfunction()
+
 # ashlar_test_program(<target> <source>...): adds a program that links all our libraries and test
 # libraries that this build has. Up to six sources are compiled as one, so that the headers that
 # they share are compiled once.
@@ -153,15 +162,23 @@ function(ashlar_add_unit_tests)
   foreach(source target IN ZIP_LISTS sources targets)
     cmake_path(GET source STEM name)
     add_dependencies(unit_tests ${target})
-    add_test(NAME unit/${name} COMMAND ${target} "--source-file=*/unit/${name}.cpp")
     if(name MATCHES "^comm_")
       add_dependencies(thread_tests ${target})
-      ashlar_test_properties(unit/${name} unit threads)
+      set(labels unit threads)
     else()
-      ashlar_test_properties(unit/${name} unit)
+      set(labels unit)
     endif()
-    set_tests_properties(unit/${name} PROPERTIES
-      FAIL_REGULAR_EXPRESSION "test cases: +0 " COST 50)
+    set(command ${target} "--source-file=*/unit/${name}.cpp")
+    add_test(NAME unit/${name} COMMAND ${command})
+    ashlar_test_properties(unit/${name} ${labels})
+    set(tests unit/${name})
+    ashlar_thorough_runs(setting processes "${source}")
+    if(setting)
+      list(APPEND tests unit/${name}/all)
+      add_test(NAME unit/${name}/all COMMAND ${command})
+      ashlar_thorough_properties(unit/${name}/all ${setting})
+    endif()
+    set_tests_properties(${tests} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 " COST 50)
   endforeach()
 endfunction()
 
@@ -196,6 +213,7 @@ function(ashlar_thorough_runs variable counts source)
     string(REPLACE " " ";" numbers "${numbers}")
     set(${variable} "${setting}" PARENT_SCOPE)
     set(${counts} "${numbers}" PARENT_SCOPE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   endif()
 endfunction()
 
@@ -246,9 +264,7 @@ function(ashlar_add_mpi_tests)
       if(run STREQUAL count)
         ashlar_test_properties(${test} mpi np${count})
       else()
-        ashlar_test_properties(${test} thorough)
-        set_tests_properties(${test} PROPERTIES TIMEOUT 3700
-          ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
+        ashlar_thorough_properties(${test} ${setting})
       endif()
       # A test counts as at most two processors.
       set(processors ${count})

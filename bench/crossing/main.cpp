@@ -32,9 +32,7 @@
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
-#include <ashlar/plan/crossing/depth_first_order.hpp>
-#include <ashlar/plan/crossing/greedy_order.hpp>
-#include <ashlar/plan/crossing/naive_order.hpp>
+#include <ashlar/plan/crossing/algorithms.hpp>
 
 #include "../support/csv.hpp"
 
@@ -66,16 +64,13 @@ double at(std::vector<double> values, double quantile) {
   return values[static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1))];
 }
 
-using algorithm = std::pair<char const*, std::int64_t (*)(ashlar::port_problem const&)>;
-algorithm const algorithms[] = {
-    {"ours", [](ashlar::port_problem const& p) { return ashlar::pipelined_order(p).elements(); }},
-    {"depth-first",
-     [](ashlar::port_problem const& p) { return ashlar::depth_first_order(p).length; }},
-    {"greedy", [](ashlar::port_problem const& p) { return ashlar::greedy_order(p).length; }},
-    {"naive", [](ashlar::port_problem const& p) { return ashlar::naive_order(p).length; }},
-    {"load balance",
-     [](ashlar::port_problem const& p) { return ashlar::balanced_order(p).length; }},
-    {"all orders", shortest}};
+/// The algorithms of the library, then one that tries all orders of whole tasks.
+std::vector<ashlar::crossing_algorithm> const algorithms = [] {
+  std::vector<ashlar::crossing_algorithm> all(std::begin(ashlar::crossing_algorithms),
+                                              std::end(ashlar::crossing_algorithms));
+  all.push_back({"all orders", false, shortest});
+  return all;
+}();
 
 /// Runs all algorithms on a set of problems, the last one only if `tries_all`.
 void compare(std::string const& name, std::vector<ashlar::port_problem> const& problems,
@@ -83,13 +78,13 @@ void compare(std::string const& name, std::vector<ashlar::port_problem> const& p
   std::vector<double> bounds;
   for (auto const& p : problems) bounds.push_back(double(least_elements(p)));
   std::map<std::string, std::vector<double>> gaps;
-  for (auto const& [label, order] : algorithms) {
-    if (order == shortest && !tries_all) continue;
-    auto& gap = gaps[label];
+  for (auto const& algorithm : algorithms) {
+    if (algorithm.length == shortest && !tries_all) continue;
+    auto& gap = gaps[algorithm.name];
     std::vector<double> ms;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       std::int64_t length = 0;
-      auto const once = [&, run = order] { length = run(problems[i]); };
+      auto const once = [&] { length = algorithm.length(problems[i]); };
       double const begin = cpu_seconds();
       once();
       double seconds = cpu_seconds() - begin;
@@ -104,7 +99,7 @@ void compare(std::string const& name, std::vector<ashlar::port_problem> const& p
       return std::string(digits);
     };
     std::vector<std::string> const row{name,
-                                       label,
+                                       algorithm.name,
                                        std::to_string(problems.size()),
                                        std::to_string(none),
                                        text(at(gap, 0.5), "%.2f"),

@@ -6,7 +6,8 @@
 // Moves a matrix from four ranks, as a mesh of 2 x 2, to other ranks and back: to 2 x 2, 1 x 3, 1 x
 // 2 and 1 x 1 ranks. All 18 placements of a matrix on two axes are tried on both sides. Shards are
 // made and compared by a naive definition of placements (support/naive_placement.hpp), and the
-// addends of partial tensors differ and have both signs. By default, one pair of placements in
+// addends of partial tensors differ and have both signs. In each move, the bytes that a rank
+// receives are counted as planned, as recorded and as asked of MPI. By default, one pair in
 // three moves a matrix of one element type and one size, which differ between pairs. With
 // ASHLAR_CROSSINGS=all, each pair moves all of them, also between nodes and in many chunks.
 
@@ -15,6 +16,7 @@
 #include <type_traits>
 
 #include <doctest/doctest.h>
+#include <support/crossing_traffic.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 
@@ -64,11 +66,25 @@ bool same_bits(ashlar::tensor<T, 2> const& x, ashlar::tensor<T, 2> const& y) {
          (bytes == 0 || std::memcmp(x.data(), y.data(), bytes) == 0);
 }
 
+/// Moves a tensor to placement p on another part, and counts the bytes. Adds a description of bytes
+/// that do not agree to `wrong`, and to `through_memory` the bytes that this rank copied.
+template <class T>
+ashlar::tensor<T, 2> counted_move(transport on, ashlar::tensor<T, 2> const& x,
+                                  ashlar::mesh const& target, placement const& p,
+                                  std::string& wrong, std::int64_t& through_memory) {
+  ashlar::tensor<T, 2> y(target, x.extents(), p);
+  wrong += wrong_traffic(
+      on, plan_redistribution(x, target, p), x.mesh(), target,
+      [&] { y = redistribute(x, target, p); }, &through_memory);
+  return y;
+}
+
 /// Moves a matrix from placement p on a to placement q on b and back, by both transports. Returns a
-/// description of what is wrong, or an empty text.
+/// description of what is wrong, or an empty text. Adds the bytes that this rank copied from other
+/// ranks to `through_memory`.
 template <class T>
 std::string wrong_way(two_parts const (&on)[2], index const& extents, placement const& p,
-                      placement const& q) {
+                      placement const& q, std::int64_t& through_memory) {
   // Sums of integers are exact. Sums of other numbers show the order of the addends in their bits.
   bool const exact = std::is_integral_v<T> || std::is_same_v<T, ashlar::bfloat16>;
   double const tolerance = exact ? 0 : std::is_same_v<T, float> ? 1e-5 : 1e-14;
@@ -76,10 +92,12 @@ std::string wrong_way(two_parts const (&on)[2], index const& extents, placement 
   dense x(extents);
   for (auto& v : x.values) v = uniform(random, -50, 50) * (exact ? 1 : 0.7);
   std::vector<ashlar::tensor<T, 2>> there, back;
-  for (auto const& parts : on) {
+  std::string bytes;
+  for (auto const by : {transport::messages, transport::shared_memory}) {
+    auto const& parts = on[by == transport::messages ? 0 : 1];
     auto const sent = placed_on<T>(parts.a, x, p);
-    there.push_back(redistribute(sent, parts.b, q));
-    back.push_back(redistribute(there.back(), parts.a, p));
+    there.push_back(counted_move(by, sent, parts.b, q, bytes, through_memory));
+    back.push_back(counted_move(by, there.back(), parts.a, p, bytes, through_memory));
     for (auto const* t : {&there.back(), &back.back()})
       if (auto const wrong = difference(*t, x, tolerance); !wrong.empty()) return wrong;
     if (!p.has_partial() && !q.has_partial() && !same_bits(sent, back.back()))
@@ -87,7 +105,18 @@ std::string wrong_way(two_parts const (&on)[2], index const& extents, placement 
   }
   if (!same_bits(there[0], there[1]) || !same_bits(back[0], back[1]))
     return "the bits differ between the transports";
-  return "";
+  return bytes;
+}
+
+/// Calls wrong_way with the element type of number `type`, from 0 to 3.
+std::string wrong_way(int type, two_parts const (&on)[2], index const& extents, placement const& p,
+                      placement const& q, std::int64_t& through_memory) {
+  switch (type) {
+    case 0: return wrong_way<float>(on, extents, p, q, through_memory);
+    case 1: return wrong_way<double>(on, extents, p, q, through_memory);
+    case 2: return wrong_way<ashlar::bfloat16>(on, extents, p, q, through_memory);
+    default: return wrong_way<std::int32_t>(on, extents, p, q, through_memory);
+  }
 }
 
 /// Tries every pair of placements, or the third of them with the number `turn` modulo 3. Pair
@@ -97,6 +126,7 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
   auto const placements = all_placements(2, 2);
   REQUIRE(placements.size() == 18);
   std::size_t k = 0, tried = 0;
+  std::int64_t through_memory = 0;
   for (auto const& p : placements) {
     for (auto const& q : placements) {
       // Ranks outside of both parts have nothing to do. They must not wait so long at the next
@@ -106,15 +136,12 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
       // each placement has six.
       bool const is_tried = all || (k + k / 18 + turn) % 3 == 0;
       for (std::size_t size = 0; size < sizes.size() && is_tried; ++size)
-        for (std::size_t type = 0; type < 4; ++type) {
-          if (!all && (k + k / 18 + type) % 4 != 0) continue;
+        for (int type = 0; type < 4; ++type) {
+          if (!all && (k + k / 18 + static_cast<std::size_t>(type)) % 4 != 0) continue;
           if (!all && (k / 4 + size) % 4 != 0) continue;
           ++tried;
           auto const& extents = sizes[size];
-          auto const wrong = type == 0   ? wrong_way<float>(on, extents, p, q)
-                             : type == 1 ? wrong_way<double>(on, extents, p, q)
-                             : type == 2 ? wrong_way<ashlar::bfloat16>(on, extents, p, q)
-                                         : wrong_way<std::int32_t>(on, extents, p, q);
+          auto const wrong = wrong_way(type, on, extents, p, q, through_memory);
           INFO(to_string(p), " to ", to_string(q), ", extents ", extents[0], " and ", extents[1],
                ", type ", type);
           CHECK(wrong == "");
@@ -123,6 +150,7 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
     }
   }
   CHECK(tried == placements.size() * (all ? 16 * placements.size() : placements.size() / 3));
+  CHECK(through_memory == 0);  // messages carry so few bytes
 }
 
 }  // namespace
@@ -152,6 +180,27 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("larger tensors of each element type cross in shared memory, with the planned bytes") {
+  int const n = world_size();
+  if (n != 8) return;  // two meshes of 2 x 2
+  std::vector<ashlar::mesh> const meshes{mesh_on(transport::messages, {{"rank", n}}),
+                                         mesh_on(transport::shared_memory, {{"rank", n}})};
+  auto const parts = [](ashlar::mesh const& m) {
+    ashlar::topology const axes({{"node", 2}, {"gpu", 2}});
+    return two_parts{m, m.part({0, 1, 2, 3}, axes), m.part({4, 5, 6, 7}, axes)};
+  };
+  two_parts const on[]{parts(meshes[0]), parts(meshes[1])};
+  auto const placements = all_placements(2, 2);
+  std::int64_t through_memory = 0;
+  for (std::size_t k = 0; k < placements.size(); ++k)
+    for (int type = 0; type < 4; ++type) {
+      auto const &p = placements[k], &q = placements[(5 * k + 7) % placements.size()];
+      INFO(to_string(p), " to ", to_string(q), ", type ", type);
+      CHECK(wrong_way(type, on, {96, 97}, p, q, through_memory) == "");
+    }
+  CHECK(through_memory > 0);
+}
+
 TEST_CASE("a tensor crosses by the strategy that the caller names, with the same values") {
   int const n = world_size();
   if (n % 4 != 0) return;  // each half of the ranks is a mesh of two axes
@@ -166,17 +215,20 @@ TEST_CASE("a tensor crosses by the strategy that the caller names, with the same
     for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = double(i % 23);
     auto const sent = placed_on<float>(parts.a, x, ashlar::parse_placement("S(0),P"));
     for (auto const& to : all_placements(2, 2))
-      for (int how = 0; how < 5; ++how)
+      for (auto const how : ashlar::crossing_strategies)
         for (int const chunks : {0, 3}) {
-          ashlar::crossing_choice const wanted{static_cast<ashlar::crossing_strategy>(how), chunks};
-          CAPTURE(name_of(wanted.how));
+          using ashlar::crossing_strategy;
+          ashlar::crossing_choice const wanted{how, chunks};
+          CAPTURE(name_of(how));
           CAPTURE(to_string(to));
           auto const plan = plan_redistribution(sent, parts.b, to, wanted).plan;
+          bool const sends = how == crossing_strategy::send;
           if (chunks > 0) CHECK(plan.across.chunks == chunks);
-          if (chunks == 0 && how == 1) CHECK(plan.across.chunks == 1);
-          if (how == 1 || how == 2) CHECK(plan.after.seconds == 0);
+          if (chunks == 0 && sends) CHECK(plan.across.chunks == 1);
+          if (sends || how == crossing_strategy::broadcast) CHECK(plan.after.seconds == 0);
           for (int a = 0; a < 2; ++a)
-            if (to[a].is_broadcast() && (how == 4 || (how == 3 && a == 1)))
+            if (to[a].is_broadcast() && (how == crossing_strategy::gather_everywhere ||
+                                         (how == crossing_strategy::gather_in_nodes && a == 1)))
               CHECK(plan.after.from[a].is_split());
           CHECK(plan.seconds >= plan_redistribution(sent, parts.b, to).plan.seconds * (1 - 1e-12));
           CHECK(difference(redistribute(sent, parts.b, to, wanted), x, 0) == "");

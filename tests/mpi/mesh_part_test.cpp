@@ -6,14 +6,11 @@
 // parts do the same. Both transports are tested. On ranks outside a part, nothing happens.
 
 #include <doctest/doctest.h>
+#include <support/crossing_traffic.hpp>
 #include <support/message_of.hpp>
-#include <support/mpi_traffic.hpp>
 #include <support/naive_placement.hpp>
 #include <support/placed.hpp>
 
-#include <ashlar/comm/communication_log.hpp>
-#include <ashlar/comm/mpi/crossing_neighbours.hpp>
-#include <ashlar/plan/crossing/transfers.hpp>
 #include <ashlar/tensor/cross_mesh_async.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
@@ -215,22 +212,9 @@ TEST_CASE("tensors that cross in shared memory arrive as they do by messages, an
                   a, {391, 193}, placement::all_broadcast(1),
                   [](auto const& i) { return ashlar::bfloat16(float(i[0] % 13 - i[1] % 7)); }),
               p);
-          auto const plan = plan_redistribution(x, b, q);
-          auto const& own = a.is_here() ? a : b;
-          std::int64_t planned = 0;  // bytes of the crossing that this rank receives
-          for_each_transfer(plan.plan.across, whole.topology(), [&](auto const& t) {
-            if (t.to == whole.rank()) planned += t.size * 2;
-          });
-          ashlar::communication_log const log(own);
-          mpi_traffic::listen();
-          auto const y = redistribute(x, b, q);
-          mpi_traffic::stop();
-          std::int64_t asked = 0, logged = 0;
-          for (auto const& c : mpi_traffic::calls) asked += c.received_bytes;
-          for (auto const& r : log.records()) logged += r.crosses ? r.received_bytes : 0;
-          CHECK(logged == planned);
-          if (on == transport::messages) CHECK(asked == log.received_bytes());
-          else CHECK(asked < n * ashlar::mpi::crossing_neighbours::least_bytes);
+          ashlar::tensor<ashlar::bfloat16, 2> y(b, x.extents(), q);
+          CHECK(wrong_traffic(on, plan_redistribution(x, b, q), a, b,
+                              [&] { y = redistribute(x, b, q); }) == "");
           auto const full = ashlar::to_full(y);
           int wrong = 0;
           for (std::size_t i = 0; i < full.size(); ++i)
@@ -256,19 +240,9 @@ TEST_CASE("crossings of any element type and of many chunks") {
   });
   auto const plan = plan_redistribution(x, parts[1], copies);
   CHECK(plan.plan.across.chunks > 1);
-  std::int64_t planned = 0;  // bytes that this rank receives
-  for_each_transfer(plan.plan.across, whole.topology(), [&](auto const& t) {
-    if (t.to == whole.rank()) planned += t.size * 4;
-  });
-  auto const& steps = parts[0].is_here() ? plan.plan.before : plan.plan.after;
-  auto const& own = parts[parts[0].is_here() ? 0 : 1];
-  planned += steps.received_bytes(own.topology(), own.coordinate());
-  mpi_traffic::listen();
-  auto const y = redistribute(x, parts[1], copies);
-  mpi_traffic::stop();
-  std::int64_t received = 0;
-  for (auto const& c : mpi_traffic::calls) received += c.received_bytes;
-  CHECK(received == planned);
+  ashlar::tensor<std::int32_t, 2> y(parts[1], x.extents(), copies);
+  CHECK(wrong_traffic(transport::messages, plan, parts[0], parts[1],
+                      [&] { y = redistribute(x, parts[1], copies); }) == "");
   if (parts[1].is_here()) CHECK(ashlar::to_full(y)[31] == 101);
   else CHECK(y.local_elements() == 0);
   auto const typed = y | ashlar::to<ashlar::placements::S<1>>.on(parts[0]);

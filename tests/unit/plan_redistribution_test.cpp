@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
-#include <support/replay.hpp>
+#include <support/replayed_bytes.hpp>
 
 #include <ashlar/mesh/text.hpp>
 
@@ -29,21 +29,6 @@ bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology
   };
   ashlar::for_each_step(s.from, rank, t, pad, compare, &target);
   return found;
-}
-
-/// Returns the number of elements that the rank at coordinates c receives in an all-reduce or
-/// reduce-scatter, according to the documented formulas.
-std::int64_t reduction_elements(ashlar::redistribution_step const& s, naive_mesh const& mesh,
-                                index const& c, replay::moved const& m) {
-  std::int64_t p = 1, position = 0;
-  for (auto a : s.axes) {
-    p *= mesh.extents[static_cast<std::size_t>(a)];
-    position = position * mesh.extents[static_cast<std::size_t>(a)] +
-               c[static_cast<std::size_t>(a)];
-  }
-  if (s.kind == collective::reduce_scatter) return (p - 1) * m.held_after;
-  std::int64_t const block = m.held_before / p + (position < m.held_before % p ? 1 : 0);
-  return (p - 1) * block + (m.held_before - block);
 }
 
 void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
@@ -80,10 +65,7 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
     for (std::size_t r = 0; r < report.size(); ++r) {
       auto const load = ashlar::step_traffic(s, plan.extents, t,
                                              t.coordinates_of(static_cast<int>(r)));
-      bool const reduces = s.kind == collective::all_reduce || s.kind == collective::reduce_scatter;
-      CHECK(load.elements == (reduces
-                                  ? reduction_elements(s, mesh, ranks.coordinates()[r], report[r])
-                                  : report[r].elements));
+      CHECK(load.elements == received_in(s, mesh, ranks.coordinates()[r], report[r]));
       if (!ashlar::communicates(s.kind)) CHECK(load == ashlar::traffic{});
       received[r] += load.elements * element_size;
       peak = std::max(peak, element_size * (report[r].held_before + report[r].held_after));

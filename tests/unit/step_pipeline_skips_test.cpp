@@ -72,7 +72,17 @@ std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
 /// Returns a description of what is wrong with the times of the transfers, or an empty text.
 std::string fault_of_transfers(schedule const& s, pipeline_costs const& costs,
                                skip_transfers const& skips, timeline const& times) {
-  std::map<std::pair<int, int>, double> links;
+  struct link_state {
+    double free = 0;
+    std::ptrdiff_t pass = -1;  ///< the pass of the sender that used the link last
+  };
+  /// A part that has run a pass, and the time at which it can begin the sends of the pass.
+  struct sender_state {
+    std::ptrdiff_t pass = -1;
+    double ready = 0;
+  };
+  std::map<std::pair<int, int>, link_state> links;
+  std::vector<sender_state> senders(s.order.size());
   for (auto const& t : times.transfers) {
     auto const at = static_cast<std::size_t>(t.position);
     auto const& own = s.order[at];
@@ -84,11 +94,18 @@ std::string fault_of_transfers(schedule const& s, pipeline_costs const& costs,
       auto const& skip = skips[static_cast<std::size_t>(t.skip)];
       seconds = forward ? skip.forward : skip.backward;
     }
-    double& link = links[{t.position, t.target}];
-    if (t.begin != std::max(link, times.passes[at][static_cast<std::size_t>(pass)].end))
+    auto& link = links[{t.position, t.target}];
+    auto& sender = senders[at];
+    if (sender.pass != pass) sender = {pass, times.passes[at][static_cast<std::size_t>(pass)].end};
+    // The sends of earlier passes to the same part must have ended.
+    if (link.pass != pass) sender.ready = std::max(sender.ready, link.free);
+    if (t.begin != std::max(link.free, sender.ready))
       return "a transfer does not begin when it can";
     if (t.end != t.begin + seconds) return "a transfer takes other seconds";
-    link = t.end;
+    auto const next = static_cast<std::size_t>(pass) + 1;
+    if (next < own.size() && times.passes[at][next].begin < sender.ready)
+      return "a part goes on although it cannot send yet";
+    link = {t.end, pass};
   }
   return "";
 }

@@ -107,6 +107,25 @@ TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 
   CHECK(bound(interleaved(4, 16, 4), equal(16, 1, 1, 1, 10), false) >= 4 * 16 * 10);
 }
 
+TEST_CASE("a part waits until it can begin to send the result of its last pass") {
+  // Forward passes take 1 s and transfers 1.5 s. The part at position 0 has the first tensor sent
+  // at 2.5 s, half a second after it has made the second one.
+  auto const forward = replay(gpipe(2, 3), equal(2, 1, 1, 1, 1.5));
+  double const begins[]{0, 1, 2.5}, sends[]{1, 2.5, 4};
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(forward.passes[0][k].begin == begins[k]);
+    CHECK(forward.transfers[k].begin == sends[k]);
+    CHECK(forward.transfers[k].end == sends[k] + 1.5);
+  }
+  // Of two positions with two chunks each, both send to each other in both directions. With passes
+  // of 1/6 and 1/3 and transfers of 1/4, simulated steps of 32 micro-batches take 37.99.
+  auto const costs = equal(4, 1. / 6, 1. / 6, 1. / 6, 0.25);
+  CHECK(replay(interleaved(2, 32, 2), costs).seconds == doctest::Approx(37.75));
+  // Where the link is always busy, waiting costs nothing.
+  auto const slow = equal(4, 1, 1, 1, 1.5);
+  CHECK(replay(gpipe(4, 16), slow).seconds == 73.5);
+}
+
 TEST_CASE(
     "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
   // 4 stages and 16 micro-batches, with forward passes of 1 s and backward passes of 2 s. A row has

@@ -29,6 +29,10 @@ enum class crossing_strategy : signed char {
   gather_everywhere
 };
 
+inline constexpr crossing_strategy crossing_strategies[] = {
+    crossing_strategy::cheapest, crossing_strategy::send, crossing_strategy::broadcast,
+    crossing_strategy::gather_in_nodes, crossing_strategy::gather_everywhere};
+
 struct crossing_choice {
   crossing_strategy how = crossing_strategy::cheapest;
   int chunks = 0;  ///< pieces of each message; 0: one for `send`, else as many as cost least

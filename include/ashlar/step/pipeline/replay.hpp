@@ -8,8 +8,14 @@
 // send and receive. Between two positions there is a link for each direction. A link carries one
 // transfer at a time, in the order in which the sending passes end. If a pass makes a tensor for a
 // neighbour and one for the other end of a skip, the neighbour's goes first.
+//
+// A part whose pass has made a tensor waits until it can begin to send it, that is, until the
+// tensors of its earlier passes for the same part have been sent. So one pass of a part can run
+// beside each transfer, but not two. Programs wait like this (part_order.hpp), because nothing but
+// the part itself can begin the next send when an earlier one ends.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <ashlar/step/pipeline/costs.hpp>
@@ -76,7 +82,7 @@ class pipeline_clock {
         there_(stages_ * static_cast<std::size_t>(s.micro_batches)),
         skipped_(skips.size() * static_cast<std::size_t>(s.micro_batches)),
         free_(static_cast<std::size_t>(s.positions)), links_(2 * (free_.size() + skips.size())),
-        forward_link_(stages_, none), backward_link_(stages_, none) {
+        sender_(links_.size()), forward_link_(stages_, none), backward_link_(stages_, none) {
     for (int m = 0; m < s.micro_batches; ++m) {
       at(0, m).x = 0;
       at(s.stages() - 1, m).dy = 0;
@@ -106,13 +112,19 @@ class pipeline_clock {
     auto const& cost = costs_.data()[stage];
     double const begin = std::max(ready_of(stage, a), free_.data()[position]);
     double const end = begin + cost.of(a.what);
-    free_.data()[position] = end;
+    double& free = free_.data()[position];
+    free = end;
+    ++passes_;
+    // Returns when the tensor for stage `to` arrives. Afterwards, the part is free when all sends
+    // of this pass can have begun.
     auto const send = [&](int link, double seconds, int to, int skip) {
-      double const arrives = sent(link, end, seconds);
-      if (sent_ != nullptr && link != none)
-        sent_->push_back(
-            {position, schedule_.position_of(to), a, skip, arrives - seconds, arrives});
-      return arrives;
+      if (link == none) return end;
+      double& busy = links_.data()[link];
+      if (std::exchange(sender_.data()[link], passes_) != passes_) free = std::max(free, busy);
+      busy = std::max(free, busy) + seconds;
+      if (sent_ != nullptr)
+        sent_->push_back({position, schedule_.position_of(to), a, skip, busy - seconds, busy});
+      return busy;
     };
     if (a.what == pass::forward) {
       own.y = end;
@@ -182,13 +194,6 @@ class pipeline_clock {
   constexpr int link(int from, int to) const {
     return 2 * from + ((to - from + schedule_.positions) % schedule_.positions == 1);
   }
-  /// Runs a transfer that may begin at `ready` on a link. Returns when the transfer ends.
-  constexpr double sent(int link, double ready, double seconds) {
-    if (link == none) return ready;
-    double& free = links_.data()[link];
-    free = std::max(free, ready) + seconds;
-    return free;
-  }
 
   schedule const& schedule_;
   pipeline_costs const& costs_;
@@ -198,6 +203,8 @@ class pipeline_clock {
   scratch<arrival> there_;
   scratch<arrival> skipped_;  // of each micro-batch and skip: arrival of its x and its gradient dy
   scratch<double> free_, links_;               // when each part and each link becomes free
+  scratch<int> sender_;                        // by link: the pass that sent over it last
+  int passes_ = 0;                             // number of passes that have run
   scratch<int> forward_link_, backward_link_;  // the links that carry y and dx of each stage
 };
 
