@@ -10,8 +10,11 @@
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, one
 //            thread adds up the rows in order.
-//   pass 2   The sums of all chunks are added to out[c]. For each column, 16 threads each add up
-//            every 16th chunk, in order. Then one thread adds the 16 sums, in order.
+//   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
+//            every 32nd chunk, in order. Then one thread adds the 32 sums, in order.
+//
+// In both passes a thread reads several addends at once, because it would otherwise wait for memory
+// at each of them.
 //
 // The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
 // for example for gamma and beta:
@@ -30,13 +33,19 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of chunks (groups of rows that the first pass sums separately). There is at
-/// least one chunk, and at most one for every 16 rows. There are at most 2^18 / cols chunks, which
+/// Returns the number of rows of a chunk (the groups of rows that the first pass sums separately),
+/// a multiple of 8 and at least 16. There are at most 2^19 / cols chunks, but at least one, which
 /// limits the workspace.
+constexpr std::int64_t column_chunk_rows(std::int64_t rows, std::int64_t cols) {
+  std::int64_t const most = cols == 0 || cols > 524288 ? 1 : 524288 / cols;
+  std::int64_t const needed = ((rows + most - 1) / most + 7) / 8 * 8;
+  return needed < 16 ? 16 : needed;
+}
+
+/// Returns the number of chunks.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
-  std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
-  std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
-  return chunks < 1 ? 1 : chunks;
+  std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
+  return rows == 0 ? 1 : (rows + chunk_rows - 1) / chunk_rows;
 }
 
 namespace detail {
@@ -53,7 +62,6 @@ struct chunk_sums {
     std::int64_t const first = place.quotient * chunk_rows;
     std::int64_t const last = first + chunk_rows < rows ? first + chunk_rows : rows;
     A sums[Term::outputs][Width] = {};
-    // The addends of several rows are read at once, so that the thread waits for them once.
     std::int64_t r = first;
     for (; r + rows_at_once <= last; r += rows_at_once) add<rows_at_once>(r, c, sums);
     for (; r < last; ++r) add<1>(r, c, sums);
@@ -63,7 +71,7 @@ struct chunk_sums {
   }
 
  private:
-  static constexpr int rows_at_once = 4;
+  static constexpr int rows_at_once = 8 / Term::outputs;
 
   template <int Rows>
   ASHLAR_HD void add(std::int64_t row, std::int64_t c, A (&sums)[Term::outputs][Width]) const {
@@ -79,7 +87,8 @@ struct chunk_sums {
 /// processes 32 columns. The columns of all outputs are numbered consecutively.
 template <class A, int Outputs>
 struct chunk_fold {
-  static constexpr int lanes = 16;
+  static constexpr int lanes = 32;
+  static constexpr int at_once = 8;
   static constexpr int launch_threads = warp * lanes;
   static constexpr std::int64_t shared_bytes = launch_threads * std::int64_t{sizeof(A)};
   A const* partial;
@@ -96,10 +105,10 @@ struct chunk_fold {
         division const place(column(t), cols);
         A const* const from = partial + place.quotient * chunks * cols + place.remainder;
         std::int64_t k = t / warp;
-        for (; k + 3 * lanes < chunks; k += 4 * lanes) {
-          A addends[4];
-          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) addends[j] = from[(k + j * lanes) * cols];
-          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) total += addends[j];
+        for (; k + (at_once - 1) * lanes < chunks; k += at_once * lanes) {
+          A addends[at_once];
+          ASHLAR_UNROLL for (int j = 0; j < at_once; ++j) addends[j] = from[(k + j * lanes) * cols];
+          ASHLAR_UNROLL for (int j = 0; j < at_once; ++j) total += addends[j];
         }
         for (; k < chunks; k += lanes) total += from[k * cols];
       }
@@ -141,7 +150,7 @@ void launch_column_sums(Launcher const& launch, char const* name, Term const& te
   static_assert(Term::outputs == Outputs);
   if (rows == 0 || cols == 0) return;
   std::int64_t const chunks = column_chunks(rows, cols);
-  std::int64_t const chunk_rows = (rows + chunks - 1) / chunks;
+  std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
   with_width<T>(packable && cols % widest<T> == 0, [&]<int Width>() {
     launch.for_each(
         name, detail::chunk_sums<Term, A, Width>{term, rows, cols, chunk_rows, chunks, workspace},
