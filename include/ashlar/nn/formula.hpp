@@ -74,6 +74,7 @@ class formula_layer {
 
  public:
   using parameters = ranks<Rank...>;
+  static constexpr bool runs_on_devices = true;
 
   constexpr formula_layer(char const* name, F const& f, weight_spec<Rank> const&... weights)
       : name_(name), f_(f), weights_{formula_weight{weights.name, weights.extents, weights.initial,

@@ -114,9 +114,6 @@ class formula_loss_passes {
   template <class Call>
   auto forward(Call const& c) const {
     using A = typename Call::accumulated;
-    static_assert(Call::processor_type::is_host,
-                  "nn::formula_loss: losses that are formulas run on the host only. On GPU ranks, "
-                  "end the net with nn::softmax_cross_entropy.");
     auto const& x = c.x();
     auto const targets = c.template targets<A, Call::x_rank>();
     if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
