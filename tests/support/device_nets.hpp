@@ -60,8 +60,9 @@ inline auto every_operator() {
         return permute<0, 2, 1>(permute<0, 2, 1>(v) * 0.5) + u / apart;
       },
       nn::weight("w", {6, 6}));
-  auto const doubled = nn::formula(
-      "doubled", [](auto x) { return concat<2>(x, flatten<2, 3>(split_dim(x, 2, {2, 3}))); });
+  auto const doubled = nn::formula("doubled", [](auto x) {
+    return concat<2>(x, flatten<2, 3>(split_dim(x, 2, {2, 3})));
+  });
   auto const logits = nn::formula(
       "logits", [](auto x, auto w) { return 3 * matmul(x, w); }, nn::weight("w", {12, 11}));
   return nn::chain(nn::embedding(11, 6), nn::rms_norm(6), nn::swiglu(6, 5), smooth, cornered,

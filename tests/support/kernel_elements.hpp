@@ -62,7 +62,8 @@ void check_maps(Machine& m) {
         map(m.queue(), f, on_left.data(), on_right.data(), n, result.data());
         std::vector<A> expected;
         for (std::int64_t i = 0; i < n; ++i)
-          expected.push_back(f(static_cast<A>(left[size_of(i)]), static_cast<A>(right[size_of(i)])));
+          expected.push_back(
+              f(static_cast<A>(left[size_of(i)]), static_cast<A>(right[size_of(i)])));
         CHECK(gap(m.download(result), expected) < tolerance<T>());
       };
       auto const two = [&](auto f) { two_of(x, on_x, y, on_y, f); };

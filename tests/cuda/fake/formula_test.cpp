@@ -22,16 +22,17 @@ TEST_CASE("formulas in float") {
 }
 
 TEST_CASE("an operator of a formula that has no kernel is refused") {
-  auto const net = nn::chain(
-      nn::embedding(11, 6), nn::formula("sums", [](auto x) { return cumulative_sum<2>(x); }),
-      nn::linear(6, 11));
+  auto const net = nn::chain(nn::embedding(11, 6),
+                             nn::formula("sums", [](auto x) { return cumulative_sum<2>(x); }),
+                             nn::linear(6, 11));
   auto const problem = nn::describe<float>(net, nn::token_batch{1, 5, 1});
   fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const m(w, {{"gpu", 1}});
     auto model = nn::place<float>(net, m, search::optimal(problem, m.topology(), m.machine()), 7);
     std::vector<std::int32_t> const ids(5);
     auto const said = message_of([&] { model.predict(std::span(ids)); });
-    if (!has(said, "cumulative_sum runs on the host only, and this formula is placed on GPU ranks."))
+    if (!has(said,
+             "cumulative_sum runs on the host only, and this formula is placed on GPU ranks."))
       throw std::logic_error(said);
   });
 }
