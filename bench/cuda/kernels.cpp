@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures memory-bound kernels on one GPU: packing, transpositions, layer norm, softmax, gradients
-// of biases, cross-entropy, AdamW and element-wise maps. Each kernel takes turns with a device copy that reads
-// and writes the same number of bytes. Results are compared with the host's before anything is
-// timed.
+// of biases, cross-entropy, AdamW and element-wise maps. Each kernel takes turns with a device copy
+// that reads and writes the same number of bytes. Results are compared with the host's before
+// anything is timed.
 //
 //   bench/cuda/kernels                        the sizes of a step of GPT-2
 //   bench/cuda/kernels --tokens 64 --width 32 --vocabulary 96 --parameters 5000 --trials 1

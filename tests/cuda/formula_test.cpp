@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// ranks: 1 2
+// ranks: 1 2 4
 
 // Tests a net whose layers are formulas, on GPU ranks, under many kinds of parallelization plans.
 // In float, predictions, gradients, losses and communication must be the same as on the host. In

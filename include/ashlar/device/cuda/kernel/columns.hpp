@@ -121,7 +121,6 @@ struct chunk_sums {
 template <class A, int Outputs>
 struct chunk_fold {
   static constexpr int lanes = 32;
-  static constexpr int at_once = 8;
   static constexpr int launch_threads = warp * lanes;
   static constexpr std::int64_t shared_bytes = launch_threads * std::int64_t{sizeof(A)};
   A const* partial;
@@ -137,12 +136,10 @@ struct chunk_fold {
       if (column(t) < Outputs * cols) {
         division const place(column(t), cols);
         A const* const from = partial + place.quotient * chunks * cols + place.remainder;
-        for (std::int64_t k = t / warp; k < chunks; k += at_once * lanes) {
-          A addends[at_once];
-          ASHLAR_UNROLL for (int j = 0; j < at_once; ++j)
-              addends[j] = k + j * lanes < chunks ? from[(k + j * lanes) * cols] : A(0);
-          ASHLAR_UNROLL for (int j = 0; j < at_once; ++j) total += addends[j];
-        }
+        std::int64_t k = t / warp;
+        for (; k + 7 * lanes < chunks; k += 8 * lanes) add<8>(from + k * cols, total);
+        for (; k + 3 * lanes < chunks; k += 4 * lanes) add<4>(from + k * cols, total);
+        for (; k < chunks; k += lanes) add<1>(from + k * cols, total);
       }
       sums[t] = total;
     });
@@ -153,6 +150,15 @@ struct chunk_fold {
       for (int lane = 0; lane < lanes; ++lane) total += sums[lane * warp + t];
       out[place.quotient][place.remainder] += total;
     });
+  }
+
+ private:
+  /// Adds `Count` sums of a column, of every `lanes`-th chunk.
+  template <int Count>
+  ASHLAR_HD void add(A const* from, A& total) const {
+    A addends[Count];
+    ASHLAR_UNROLL for (int j = 0; j < Count; ++j) addends[j] = from[j * lanes * cols];
+    ASHLAR_UNROLL for (int j = 0; j < Count; ++j) total += addends[j];
   }
 };
 

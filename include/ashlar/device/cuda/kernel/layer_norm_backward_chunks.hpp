@@ -5,11 +5,10 @@
 
 // The backward pass of layer norm in one launch for dx and for the sums of dgamma and dbeta over
 // chunks of rows, so that dy and x are read once. A chunk is a group of consecutive rows, and a
-// block processes it a few rows at a time. It reads the next rows before it processes the present
-// ones, so that it rarely waits for memory. A thread has one pack of each row (a pack is 16 bytes),
-// always in the same columns. So it keeps gamma and its sums of dgamma and dbeta in registers, and
-// no other thread has sums of these columns. A second launch adds the sums of all chunks
-// (columns.hpp).
+// block processes it 8 rows at a time, or 4 if it has many threads and thus fewer registers for
+// each. A thread has one pack of each row (a pack is 16 bytes), always in the same columns. So it
+// keeps gamma and its sums of dgamma and dbeta in registers, and no other thread has sums of these
+// columns. A second launch adds the sums of all chunks (columns.hpp).
 
 #include <cstdint>
 
@@ -34,11 +33,11 @@ struct row_sums {
   }
 };
 
-template <class T, int Width>
+/// A block has at most `Threads` threads, and as many packs of a row.
+template <class T, int Width, int Threads>
 struct layer_norm_backward_chunk {
-  /// The most threads of a block. They leave 128 registers for each thread.
-  static constexpr int launch_threads = 512;
-  static constexpr int rows_at_once = 4;
+  static constexpr int launch_threads = Threads;
+  static constexpr int rows_at_once = Threads <= 256 ? 8 : 4;
   using A = accumulation_t<T>;
   using partial = row_sums<A, rows_at_once>;
   layer_norm_backward_op<T> op;
@@ -47,8 +46,7 @@ struct layer_norm_backward_chunk {
 
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
-    typename Block::template per_thread<pack<T, Width>> gamma(block);
-    typename Block::template per_thread<packs_of_rows> packs(block), next(block);
+    typename Block::template per_thread<packs_of_rows> packs(block);
     typename Block::template per_thread<column_sums> sums(block);
     typename Block::template per_thread<partial> parts(block);
     auto* const scratch = reinterpret_cast<partial*>(block.shared());
@@ -56,24 +54,18 @@ struct layer_norm_backward_chunk {
     std::int64_t const end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
     block.each_alone([&](int t) {
       sums[t] = {};
-      if (t * Width >= op.cols) return;
-      gamma[t] = load<Width>(op.gamma + t * Width);
-      read(begin, end, t * Width, packs[t]);
+      if (t * Width < op.cols) packs[t].gamma = load<Width>(op.gamma + t * Width);
     });
     for (std::int64_t first = begin; first < end; first += rows_at_once) {
       block.each_alone([&](int t) {
         parts[t] = {};
-        if (t * Width >= op.cols) return;
-        if (first + rows_at_once < end) read(first + rows_at_once, end, t * Width, next[t]);
-        gather(first, end, gamma[t], packs[t], parts[t]);
+        if (t * Width < op.cols) gather(first, end, t * Width, packs[t], parts[t]);
       });
       partial const total = block.fold(parts, scratch, [](partial const& a, partial const& b) {
         return partial::combine(a, b);
       });
       block.each_alone([&](int t) {
-        if (t * Width >= op.cols) return;
-        apply(first, end, t * Width, total, gamma[t], packs[t], sums[t]);
-        packs[t] = next[t];
+        if (t * Width < op.cols) apply(first, end, t * Width, total, packs[t], sums[t]);
       });
     }
     block.each_alone([&](int t) {
@@ -88,30 +80,25 @@ struct layer_norm_backward_chunk {
 
  private:
   struct packs_of_rows {
-    pack<T, Width> dy[rows_at_once], x[rows_at_once];
+    pack<T, Width> dy[rows_at_once], x[rows_at_once], gamma;
   };
   struct column_sums {
     A dgamma[Width], dbeta[Width];
   };
 
-  /// Reads the packs at column c of the rows from `first` on. After the last row it reads that row
-  /// again.
-  ASHLAR_HD void read(std::int64_t first, std::int64_t end, std::int64_t c,
-                      packs_of_rows& packs) const {
+  /// Reads the packs at column c of the rows from `first` on, and computes their parts of the sums
+  /// of the rows. After the last row it reads that row again.
+  ASHLAR_HD void gather(std::int64_t first, std::int64_t end, std::int64_t c, packs_of_rows& packs,
+                        partial& part) const {
     ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
       std::int64_t const row = first + j < end ? first + j : end - 1;
       packs.dy[j] = load<Width>(op.dy + row * op.cols + c);
       packs.x[j] = load<Width>(op.x + row * op.cols + c);
     }
-  }
-
-  /// Computes the parts of the sums of the rows from `first` on that the packs contribute.
-  ASHLAR_HD void gather(std::int64_t first, std::int64_t end, pack<T, Width> const& gamma,
-                        packs_of_rows const& packs, partial& part) const {
     ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
       A const centre = op.mean[first + j < end ? first + j : end - 1];
       ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
-        A const g = static_cast<A>(packs.dy[j].at[k]) * static_cast<A>(gamma.at[k]);
+        A const g = static_cast<A>(packs.dy[j].at[k]) * static_cast<A>(packs.gamma.at[k]);
         part.g[j] += g;
         part.g_apart[j] += g * (static_cast<A>(packs.x[j].at[k]) - centre);
       }
@@ -120,8 +107,7 @@ struct layer_norm_backward_chunk {
 
   /// Writes dx at column c of the rows from `first` on, and adds to the sums of the columns.
   ASHLAR_HD void apply(std::int64_t first, std::int64_t end, std::int64_t c, partial const& total,
-                       pack<T, Width> const& gamma, packs_of_rows const& packs,
-                       column_sums& sums) const {
+                       packs_of_rows const& packs, column_sums& sums) const {
     ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
       std::int64_t const row = first + j;
       if (row >= end) return;
@@ -131,7 +117,7 @@ struct layer_norm_backward_chunk {
       pack<T, Width> dx;
       ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
         A const dy = static_cast<A>(packs.dy[j].at[k]), x = static_cast<A>(packs.x[j].at[k]);
-        dx.at[k] = static_cast<T>(formula(dy, x, static_cast<A>(gamma.at[k])));
+        dx.at[k] = static_cast<T>(formula(dy, x, static_cast<A>(packs.gamma.at[k])));
         sums.dgamma[k] += dy * ((x - centre) * scale);
         sums.dbeta[k] += dy;
       }
@@ -148,8 +134,7 @@ constexpr std::int64_t layer_norm_chunk_rows(std::int64_t rows, std::int64_t col
 /// Returns whether rows of `cols` elements are short enough for layer_norm_backward_in_chunks.
 template <class T>
 bool fits_in_chunks(std::int64_t cols) {
-  return cols % widest<T> == 0 &&
-         cols / widest<T> <= layer_norm_backward_chunk<T, widest<T>>::launch_threads;
+  return cols % widest<T> == 0 && cols / widest<T> <= 512;
 }
 
 /// Computes dx, and adds to dgamma and dbeta. The arrays are aligned to packs. The workspace has
@@ -159,13 +144,17 @@ void layer_norm_backward_in_chunks(Launcher const& launch, layer_norm_backward_o
                                    std::int64_t rows, accumulation_t<T>* workspace,
                                    accumulation_t<T>* dgamma, accumulation_t<T>* dbeta) {
   if (rows == 0) return;
-  using kernel = layer_norm_backward_chunk<T, widest<T>>;
   std::int64_t const packs = op.cols / widest<T>;
   std::int64_t const chunk_rows = layer_norm_chunk_rows(rows, op.cols);
   std::int64_t const chunks = (rows + chunk_rows - 1) / chunk_rows;
   int const threads = static_cast<int>((packs + warp - 1) / warp * warp);
-  launch.blocks("layer_norm_backward", kernel{op, rows, chunk_rows, workspace}, chunks, threads,
-                threads / warp * static_cast<std::int64_t>(sizeof(typename kernel::partial)));
+  auto const run = [&]<int Threads>() {
+    using kernel = layer_norm_backward_chunk<T, widest<T>, Threads>;
+    launch.blocks("layer_norm_backward", kernel{op, rows, chunk_rows, workspace}, chunks, threads,
+                  threads / warp * static_cast<std::int64_t>(sizeof(typename kernel::partial)));
+  };
+  if (threads <= 256) run.template operator()<256>();
+  else run.template operator()<512>();
   accumulation_t<T>* const out[] = {dgamma, dbeta};
   launch_chunk_fold(launch, "layer_norm_backward", static_cast<accumulation_t<T> const*>(workspace),
                     chunks, op.cols, out);
