@@ -9,9 +9,9 @@
 // reproducible:
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, 8
-//            threads each add up every 8th row, in order. Then one thread adds the 8 sums, in order.
+//            threads each add up every 8th row, in order. Then one thread adds the 8 sums in order.
 //   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
-//            every 32nd chunk, in order. Then one thread adds the 32 sums, in order.
+//            every 32nd chunk, in order. Then one thread adds the 32 sums in order.
 //
 // In both passes a thread reads several addends at once, because it would otherwise wait for memory
 // at each of them.
