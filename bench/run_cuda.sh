@@ -152,6 +152,9 @@ run_parts() {
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
   part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
     ${sizes[@]+"${sizes[@]}"}
+  brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --seconds 0
+  part 'kernels of PyTorch' 60 python3 bench/cuda/torch_passes.py --beside "$(csv passes)" \
+    --csv "$(csv torch_passes)" ${sizes[@]+"${sizes[@]}"}
   # The libraries take turns in two rounds, so that a falling clock rate of the GPU affects both.
   brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
   for round in 1 2; do

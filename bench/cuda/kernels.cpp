@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures memory-bound kernels on one GPU: packing, transpositions, layer norm, softmax,
-// cross-entropy, AdamW and element-wise maps. Each kernel takes turns with a device copy that reads
-// and writes the same number of bytes. Results are compared with the host's before anything is
-// timed.
+// Measures memory-bound kernels on one GPU: packing, transpositions, layer norm, softmax, gradients
+// of biases, cross-entropy, AdamW and element-wise maps. Each kernel takes turns with a device copy
+// that reads and writes the same number of bytes. Results are compared with the host's before
+// anything is timed.
 //
 //   bench/cuda/kernels                        the sizes of a step of GPT-2
 //   bench/cuda/kernels --tokens 64 --width 32 --vocabulary 96 --parameters 5000 --trials 1
@@ -178,6 +178,23 @@ void rows_of_a_block(bench& b, options const& o) {
              auto const* x = p.value(0);
              softmax_forward(on, x, r, scores, p.value(1));
            });
+  b.add<T>("softmax backward", by(rows, scores), true,
+           {{.per_row = scores},
+            {.per_row = scores, .deviation = 1e-3, .is_positive = true},
+            {.per_row = scores, .is = out}},
+           {rows, 64, 3 * rows * scores * s}, [=](auto const& on, auto&, std::int64_t r, auto p) {
+             auto const *dy = p.value(0), *y = p.value(1);
+             softmax_backward(on, dy, y, r, scores, p.value(2));
+           });
+  for (std::int64_t const width : {cols, 4 * cols})
+    b.add<T>("gradient of a bias", by(rows, width), true,
+             {{.per_row = width},
+              {.holds = sum, .per_row = width, .fixed = true, .is = both, .deviation = 0}},
+             {rows, rows, rows * width * s + 2 * width * a},
+             [=](auto const& on, auto& memory, std::int64_t r, auto p) {
+               auto const* dy = p.value(0);
+               add_column_sums(on, memory, dy, r, width, p.sum(1));
+             });
   b.add<T>("gelu", by(rows, 4 * cols), false,
            {{.per_row = 4 * cols}, {.per_row = 4 * cols, .is = out}}, {rows, 64, 8 * n * s},
            [=](auto const& on, auto&, std::int64_t r, auto p) {

@@ -6,7 +6,6 @@ bench/cuda/attention, and appends to the same table. Exits with 77 if PyTorch is
 
 import argparse
 import os
-import statistics
 import sys
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -29,27 +28,9 @@ except ImportError as reason:
 if not torch.cuda.is_available():
     print("torch_attention.py: PyTorch sees no GPU")
     sys.exit(77)
+from torch_trials import seconds_of  # needs PyTorch
 
 HEADING = "library,round,type,batch,sequence,heads,head_dim,pass,us,tflops"
-
-
-def seconds_of(run):
-    """Returns the median of trials of about 5 ms by the device's clock, as bench/support/device_trials.hpp."""
-
-    def trial(repeats):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        for _ in range(repeats):
-            run()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e-3 / repeats
-
-    run()
-    once = trial(1)
-    repeats = max(1, min(1000, int(5e-3 / max(once, 1e-9))))
-    trials = max(3, min(31, int(options.seconds / max(once * repeats, 1e-9))))
-    return statistics.median(trial(repeats) for _ in range(trials))
 
 
 def measure(kind, sequence):
@@ -73,7 +54,7 @@ def measure(kind, sequence):
     }
     operations = 2.0 * batch * options.heads * options.head_dim * sequence * sequence
     for name, run in passes.items():
-        seconds = seconds_of(run)
+        seconds = seconds_of(run, options.seconds)
         rate = operations * (1 if name == "forward" else 2.5) / seconds / 1e12
         print(f"{kind:5} batch {batch:3}  sequence {sequence:5}  {name:8} {seconds * 1e6:10.2f} us  {rate:7.1f} TFLOP/s")
         yield ["torch", options.round, kind, batch, sequence, options.heads, options.head_dim, name,

@@ -7,6 +7,7 @@
 #   gemm          the best time of cuBLASLt divided by our time, by type and product
 #   passes        the time of a copy of the same bytes divided by the time of our kernel, by case
 #                 and type, and the kernel's GB/s
+#   torch_passes  the time of PyTorch's operators divided by the time of our kernels
 #   attention     our microseconds, and the time of PyTorch divided by our time
 #   steps         milliseconds of a training step
 #   launches      microseconds for launching almost no work
@@ -27,6 +28,12 @@ table == "passes" {
   key = row("rows", field("case") SUBSEP field("shape"), field("case") " | " field("shape"))
   where = row("columns", field("type"), field("type") " | GB/s")
   cell[key, where] = emphasized(field("copy/ours"), field("missed") != "") " | " field("ours_gbs")
+}
+
+table == "torch_passes" {
+  key = row("rows", field("case") SUBSEP field("shape"), field("case") " | " field("shape"))
+  where = row("columns", field("type"), field("type") ", µs | PyTorch / ours")
+  cell[key, where] = field("torch_us") " | " field("torch/ours")
 }
 
 # If there are several rounds, the fastest round of each library counts.
@@ -83,6 +90,7 @@ function print_double_grid(corner, rows, columns, line, r, c) {
 END {
   if (table == "gemm") print_double_grid("product", "rows", "columns")
   if (table == "passes") print_double_grid("kernel | rows x columns", "rows", "columns")
+  if (table == "torch_passes") print_double_grid("PyTorch's operator | rows x columns", "rows", "columns")
   if (table == "collectives") print_double_grid("case | bytes", "rows", "columns")
   if (table == "attention") {
     print_heading("| type | batch x sequence | forward, µs | TF/s | PyTorch / ours | backward, µs | TF/s | PyTorch / ours |")

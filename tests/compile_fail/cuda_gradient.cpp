@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: gradient: formulas run on the host so far, and the operands are on a device.
+// expect: gradient: functions run on the host so far, and the operands are on a device.
 
-// Formulas have no kernels yet.
+// Only layers run their formulas on devices.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/gradient.hpp>

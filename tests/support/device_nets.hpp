@@ -21,8 +21,11 @@
 
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/nn/formula.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/rms_norm.hpp>
 #include <ashlar/nn/skip.hpp>
+#include <ashlar/nn/swiglu.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -35,6 +38,35 @@ namespace nn = ashlar::nn;
 inline auto every_layer() {
   return nn::chain(nn::embedding(11, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)), nn::layer_norm(6),
                    nn::skip<2>(nn::relu()), nn::linear(12, 11, false));
+}
+
+/// Returns a network with the same extents, in which every layer except the embedding is a formula.
+/// Together these layers have every kind of operator of formulas that runs on a device.
+inline auto every_operator() {
+  auto const smooth = nn::formula(
+      "smooth",
+      [](auto x, auto w, auto b) {
+        auto const u = matmul(x, w) + b;
+        auto const wide = log(pow(u, 2) + 2) - rsqrt(1 + exp(tanh(u))) + sqrt(u * u + 1);
+        return wide * erf(u) / (abs(u) + 1) + silu(u) * sigmoid(b) - gelu(-u) / 2;
+      },
+      nn::weight("w", {6, 6}), nn::weight("b", {6}, nn::all_equal(0.25)));
+  auto const cornered = nn::formula(
+      "cornered",
+      [](auto x, auto w) {
+        auto const u = einsum<"bsd,ed->bse">(x, w);
+        auto const v = where(relu(u), softmax(u), 2 - abs(u));
+        auto const apart = max(u, -1) - min(u, -1) + 1;
+        return permute<0, 2, 1>(permute<0, 2, 1>(v) * 0.5) + u / apart;
+      },
+      nn::weight("w", {6, 6}));
+  auto const doubled = nn::formula("doubled", [](auto x) {
+    return concat<2>(x, flatten<2, 3>(split_dim(x, 2, {2, 3})));
+  });
+  auto const logits = nn::formula(
+      "logits", [](auto x, auto w) { return 3 * matmul(x, w); }, nn::weight("w", {12, 11}));
+  return nn::chain(nn::embedding(11, 6), nn::rms_norm(6), nn::swiglu(6, 5), smooth, cornered,
+                   doubled, logits);
 }
 
 /// The results of running a network.

@@ -57,13 +57,16 @@ void check_maps(Machine& m) {
         CHECK(gap(m.download(result), expected) < tolerance<T>());
       };
       auto const one = [&](auto f) { one_of(x, on_x, f); };
-      auto const two = [&](auto f) {
-        map(m.queue(), f, on_x.data(), on_y.data(), n, result.data());
+      auto const two_of = [&](auto const& left, auto const& on_left, auto const& right,
+                              auto const& on_right, auto f) {
+        map(m.queue(), f, on_left.data(), on_right.data(), n, result.data());
         std::vector<A> expected;
         for (std::int64_t i = 0; i < n; ++i)
-          expected.push_back(f(static_cast<A>(x[size_of(i)]), static_cast<A>(y[size_of(i)])));
+          expected.push_back(
+              f(static_cast<A>(left[size_of(i)]), static_cast<A>(right[size_of(i)])));
         CHECK(gap(m.download(result), expected) < tolerance<T>());
       };
+      auto const two = [&](auto f) { two_of(x, on_x, y, on_y, f); };
       one(value_of<relu>{});
       one(value_of<gelu>{});
       one(scaled<A>{A(0.5)});
@@ -93,6 +96,15 @@ void check_maps(Machine& m) {
       one(bound_front<equal_of, A>{{}, number});
       two(gradient_of<relu>{});
       two(gradient_of<gelu>{});
+      two(gradient_of<ashlar::device::exponential>{});
+      two(gradient_of<ashlar::device::hyperbolic_tangent>{});
+      two(gradient_of<ashlar::device::logistic>{});
+      two(gradient_of<ashlar::device::silu>{});
+      two(gradient_of<ashlar::device::error_function>{});
+      two(gradient_of<ashlar::device::magnitude>{});
+      two(raised_gradient<A>{A(2)});
+      two(kept_where<true>{});
+      two(kept_where<false>{});
       two(sum_of{});
       two(difference_of{});
       two(product_of{});
@@ -102,11 +114,10 @@ void check_maps(Machine& m) {
       two(less_of{});
       two(less_equal_of{});
       two(equal_of{});
-      map(m.queue(), quotient_of{}, on_x.data(), on_positive.data(), n, result.data());
-      std::vector<A> quotients;
-      for (std::int64_t i = 0; i < n; ++i)
-        quotients.push_back(static_cast<A>(x[size_of(i)]) / static_cast<A>(positive[size_of(i)]));
-      CHECK(gap(m.download(result), quotients) < tolerance<T>());
+      two_of(x, on_x, positive, on_positive, quotient_of{});
+      two_of(positive, on_positive, y, on_y, gradient_of<ashlar::device::natural_log>{});
+      two_of(positive, on_positive, y, on_y, gradient_of<ashlar::device::square_root>{});
+      two_of(positive, on_positive, y, on_y, gradient_of<ashlar::device::inverse_square_root>{});
       fill(m.queue(), static_cast<T>(A(3)), n, result.data());
       CHECK(m.download(result) == std::vector<T>(size_of(n), static_cast<T>(A(3))));
       for (std::int64_t const cols : {1, 3, 8}) {

@@ -95,11 +95,11 @@ struct error_function {
 struct logistic {
   template <class T>
   ASHLAR_HD static T value(T x) {
-    return T(1) / (T(1) + math::exp(-x));
+    return math::sigmoid(x);
   }
   template <class T>
   ASHLAR_HD static T derivative(T x) {
-    T const y = T(1) / (T(1) + math::exp(-x));
+    T const y = math::sigmoid(x);
     return y * (T(1) - y);
   }
 };
@@ -111,7 +111,7 @@ struct silu {
   }
   template <class T>
   ASHLAR_HD static T derivative(T x) {
-    T const s = T(1) / (T(1) + math::exp(-x));
+    T const s = math::sigmoid(x);
     return s + x * s * (T(1) - s);
   }
 };

@@ -31,6 +31,8 @@
 //   less_of{}          f(x, y)  = 1 if x < y, otherwise 0
 //   less_equal_of{}    f(x, y)  = 1 if x <= y, otherwise 0
 //   equal_of{}         f(x, y)  = 1 if x == y, otherwise 0
+//   kept_where<true>{}   f(x, y) = x where y is not 0, otherwise 0
+//   kept_where<false>{}  f(x, y) = x where y is 0, otherwise 0
 //   bound_back{g, a}   f(x)     = g(x, a) for an object g of two arguments
 //   bound_front{g, a}  f(x)     = g(a, x)
 //
@@ -58,21 +60,17 @@ struct gelu {
   // sigmoid(2u) needs one exponential and has no cancellation for negative x.
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
-    return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));
+    return x * math::sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));
   }
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T derivative(T x) {
     T const square = x * x;
-    T const s = sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * square));
+    T const s = math::sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * square));
     T const slope = T(2 * rate) + T(6 * rate * cubic) * square;
     return s + x * s * (T(1) - s) * slope;
   }
 
  private:
-  template <class T>
-  [[gnu::always_inline]] ASHLAR_HD static T sigmoid(T x) {
-    return T(1) / (T(1) + math::exp(-x));
-  }
   static constexpr double rate = 0.79788456080286535588;  // sqrt(2 / pi)
   static constexpr double cubic = 0.044715;
 };
@@ -198,6 +196,14 @@ struct equal_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
     return x == y ? A(1) : A(0);
+  }
+};
+
+template <bool Nonzero>
+struct kept_where {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return (y != A(0)) == Nonzero ? x : A(0);
   }
 };
 

@@ -10,6 +10,7 @@
 //   function   largest error in float   in double   special arguments
 //   exp        2 ulp                    2 ulp       0 for very negative x, inf for large x
 //   tanh       2 ulp                    4 ulp       -1 or +1 for large |x|
+//   sigmoid    3 ulp                    3 ulp       0 for very negative x, 1 for large x
 //   sqrt       2 ulp                    2 ulp       x must be finite and >= 0
 //
 // exp returns 0 if e^x is below the smallest normal number (on a device, exp of float does not).
@@ -19,9 +20,9 @@
 // vectorised.
 //
 // On a device, exp of float is CUDA's expf. It has an error of 2 ulp, uses a hardware instruction
-// and does not flush small results to zero. tanh of float uses the fast division __fdividef on a
-// device. Without these faster versions, kernels on bfloat16 would be limited by arithmetic instead
-// of by memory bandwidth.
+// and does not flush small results to zero. tanh and sigmoid of float use the fast division
+// __fdividef on a device. Without these faster versions, kernels on bfloat16 would be limited by
+// arithmetic instead of by memory bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 
@@ -102,15 +103,16 @@ namespace detail {
   return x * z * (p / q) + x;
 }
 
-/// Returns 2 / x for x >= 1. On a device, float uses the fast division __fdividef.
-[[gnu::always_inline]] ASHLAR_HD inline float two_over(float x) {
+/// Returns n / x for n of 1 or 2 and x >= 1. On a device, float uses the fast division __fdividef,
+/// which returns 0 for x above 2^126.
+[[gnu::always_inline]] ASHLAR_HD inline float ratio(float n, float x) {
 #if defined(__CUDA_ARCH__)
-  return __fdividef(2.0f, x);
+  return __fdividef(n, x);
 #else
-  return 2.0f / x;
+  return n / x;
 #endif
 }
-[[gnu::always_inline]] ASHLAR_HD inline double two_over(double x) { return 2.0 / x; }
+[[gnu::always_inline]] ASHLAR_HD inline double ratio(double n, double x) { return n / x; }
 
 }  // namespace detail
 
@@ -118,10 +120,16 @@ template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T tanh(T x) {
   static_assert(std::is_floating_point_v<T>);
   T const magnitude = x < T(0) ? -x : x;
-  T const far = T(1) - detail::two_over(exp(magnitude + magnitude) + T(1));
+  T const far = T(1) - detail::ratio(T(2), exp(magnitude + magnitude) + T(1));
   T const signed_far = x < T(0) ? -far : far;
   T const near = detail::tanh_near_zero(x);
   return magnitude < T(0.625) ? near : signed_far;
+}
+
+/// Returns 1 / (1 + e^-x).
+template <class T>
+[[gnu::always_inline]] ASHLAR_HD inline T sigmoid(T x) {
+  return detail::ratio(T(1), T(1) + exp(-x));
 }
 
 /// Returns sqrt(x) for finite x >= 0. The result is x times 1 / sqrt(x), and Newton's method

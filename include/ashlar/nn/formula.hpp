@@ -22,11 +22,13 @@
 //
 // Initialization: a weight has the initial values that its weight_spec states. Without such values
 // it gets normal deviates of variance 1 / (the product of all its extents but the last), as in
-// nn::linear. The passes communicate nothing and run on the host.
+// nn::linear. The passes communicate nothing. They run on the host and on GPU ranks, except that
+// cumulative_sum and take_rows run on the host only.
 //
-// Operators on the same rows are computed together, a few rows at a time, but each operator is a
-// loop of its own. A layer written by hand with fewer loops, such as nn::layer_norm, is faster than
-// the same layer as a formula (bench/formulas measures both).
+// On the host, operators on the same rows are computed together, a few rows at a time, but each
+// operator is a loop of its own. On a GPU, each operator is a kernel that reads and writes memory.
+// A layer written by hand with fewer loops, such as nn::layer_norm, is faster than the same layer
+// as a formula (bench/formulas measures both on the host).
 
 #include <array>
 #include <cmath>
@@ -72,6 +74,7 @@ class formula_layer {
 
  public:
   using parameters = ranks<Rank...>;
+  static constexpr bool runs_on_devices = true;
 
   constexpr formula_layer(char const* name, F const& f, weight_spec<Rank> const&... weights)
       : name_(name), f_(f), weights_{formula_weight{weights.name, weights.extents, weights.initial,

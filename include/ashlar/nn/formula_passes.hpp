@@ -10,7 +10,7 @@
 //   forward pass     computes y, and keeps x if the backward pass reads it, products and sums
 //   backward passes  compute dx, the gradients of the weights, or both (passes.hpp)
 //
-// The passes communicate nothing and run on the host.
+// The passes communicate nothing. On GPU ranks, each operator is a kernel of its own.
 
 #include <array>
 #include <utility>

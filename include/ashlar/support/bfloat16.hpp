@@ -11,7 +11,8 @@
 //   bits 6..0   the upper 7 of a float's 23 fraction bits
 //
 //   from float    rounds to nearest, ties to even; an overflow gives infinity; a NaN keeps its sign
-//                 and the upper bits of its fraction and becomes quiet
+//                 and the upper bits of its fraction and becomes quiet; on a CUDA device, where one
+//                 instruction rounds, every NaN becomes 0x7fff
 //   from double   rounds once, not first to float and then to bfloat16
 //   to float      exact
 //
@@ -38,6 +39,19 @@ constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
   return static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40u : nearest);
 }
 
+/// Returns the bits of the bfloat16 nearest to `value`. In a kernel of a CUDA device, the rounding
+/// in integers above would take as long as the memory accesses, so an instruction rounds there.
+constexpr std::uint16_t nearest_bfloat16(float value) {
+#if defined(__CUDA_ARCH__)
+  if (!std::is_constant_evaluated()) {
+    std::uint16_t bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+  }
+#endif
+  return round_to_bfloat16(std::bit_cast<std::uint32_t>(value));
+}
+
 /// Returns a float that rounds to the same bfloat16 as `value`. The function truncates `value` to a
 /// float. If the float is not equal to `value`, the function sets the last bit of the float ("round
 /// to odd"). Such a float is never a tie when it is rounded to bfloat16.
@@ -55,8 +69,7 @@ constexpr float round_to_odd(double value) {
 class bfloat16 {
  public:
   bfloat16() = default;
-  constexpr explicit bfloat16(float value)
-      : bits_(detail::round_to_bfloat16(std::bit_cast<std::uint32_t>(value))) {}
+  constexpr explicit bfloat16(float value) : bits_(detail::nearest_bfloat16(value)) {}
   constexpr explicit bfloat16(double value) : bfloat16(detail::round_to_odd(value)) {}
   constexpr explicit bfloat16(std::integral auto value) : bfloat16(static_cast<double>(value)) {}
 

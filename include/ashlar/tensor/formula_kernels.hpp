@@ -21,15 +21,6 @@ namespace ashlar::formulas::detail {
 
 using stride_list = std::array<std::int64_t, max_rank + 1>;
 
-/// Returns u where v is not 0, or where v is 0 if `Nonzero` is false, and 0 elsewhere.
-template <bool Nonzero>
-struct kept_where {
-  template <class A>
-  A operator()(A u, A v) const {
-    return (v != A(0)) == Nonzero ? u : A(0);
-  }
-};
-
 /// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
 template <class Use>
 void with_function(function f, Use const& use) {
@@ -95,8 +86,8 @@ void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loo
     case operation::multiply: return pairs(device::product_of{});
     case operation::divide: return pairs(device::quotient_of{});
     case operation::equal: return pairs(device::equal_of{});
-    case operation::keep: return pairs(kept_where<true>{});
-    case operation::drop: return pairs(kept_where<false>{});
+    case operation::keep: return pairs(device::kept_where<true>{});
+    case operation::drop: return pairs(device::kept_where<false>{});
     default: return;  // all other operators are not element-wise
   }
 }

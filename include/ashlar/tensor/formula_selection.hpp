@@ -79,10 +79,6 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
   node const& n = g[i];
   auto const in_a = sizes(n.a), out = sizes(i);
   std::int64_t const count = product_of(out);
-  if (n.what == operation::cumulate) {
-    if (count > 0) cumulate_rows(u, count / out.back(), out.back(), n.number < 0, z);
-    return;
-  }
   if (n.what == operation::join || n.what == operation::part) {
     bool const joins = n.what == operation::join;
     auto const dim = (joins ? n.out : n.in_a).view().find('C');
@@ -97,18 +93,28 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
     }
     return;
   }
-  auto const ids = product_of(sizes(n.b));
-  auto const table = n.what == operation::take_rows ? in_a : out;
-  auto const columns = product_of(table.subspan(1));
-  auto const numbers = row_numbers(g, v, ids, table[0]);
-  if (n.what == operation::take_rows) {
-    if (count > 0)
-      embedding_forward(m.processor(), u, 0, table[0], columns, numbers.data(), ids, z);
-    return;
+  if constexpr (Mesh::processor_type::is_host) {
+    if (n.what == operation::cumulate) {
+      if (count > 0) cumulate_rows(u, count / out.back(), out.back(), n.number < 0, z);
+      return;
+    }
+    auto const ids = product_of(sizes(n.b));
+    auto const table = n.what == operation::take_rows ? in_a : out;
+    auto const columns = product_of(table.subspan(1));
+    auto const numbers = row_numbers(g, v, ids, table[0]);
+    if (n.what == operation::take_rows) {
+      if (count > 0)
+        embedding_forward(m.processor(), u, 0, table[0], columns, numbers.data(), ids, z);
+      return;
+    }
+    fill(m.processor(), T(0), count, z);
+    if (count > 0 && ids > 0)
+      embedding_backward(m.processor(), m.memory(), u, numbers.data(), ids, 0, table[0], columns,
+                         z);
+  } else {
+    throw error(g.name, std::string(to_string(n.what)) +
+                            " runs on the host only, and this formula is placed on GPU ranks.");
   }
-  fill(m.processor(), T(0), count, z);
-  if (count > 0 && ids > 0)
-    embedding_backward(m.processor(), m.memory(), u, numbers.data(), ids, 0, table[0], columns, z);
 }
 
 }  // namespace ashlar::formulas::detail

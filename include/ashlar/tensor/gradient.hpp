@@ -187,7 +187,7 @@ class gradient_of_function {
     static_assert(std::is_floating_point_v<T>,
                   "gradient: the operands must be tensors of float or double.");
     static_assert(processor::is_host,
-                  "gradient: formulas run on the host so far, and the operands are on a device.");
+                  "gradient: functions run on the host so far, and the operands are on a device.");
     detail::same_mesh("gradient", x...);
     shape const extents[] = {x.extents()...};
     auto const f = detail::formula_of<X::rank...>(f_, extents);

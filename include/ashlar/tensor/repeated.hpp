@@ -166,23 +166,31 @@ void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const*
   }
 }
 
-/// Computes z = f(x, y) on a device. First copies both operands to arrays with the extents of the
-/// result.
+/// Computes z = f(x, y) on a device. First copies each operand that is repeated to an array with
+/// the extents of the result.
 template <class Mesh, class F, class T>
 void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const* x, T const* y,
                   T* z) {
   std::int64_t const n = loop.elements();
-  buffer<T> const a(m.memory(), n), b(m.memory(), n);
   std::array<std::int64_t, max_rank + 1> to{};
   std::int64_t step = 1;
   for (auto d = static_cast<std::size_t>(loop.rank); d-- > 0; step *= loop.extents[d]) to[d] = step;
-  auto const spread = [&](T const* from, auto const& strides, T* target) {
-    copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), target,
-                 to.data());
+  auto const is_repeated = [&](auto const& strides) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(loop.rank); ++d)
+      if (loop.extents[d] != 1 && strides[d] != to[d]) return true;
+    return false;
   };
-  spread(x, loop.x, a.data());
-  spread(y, loop.y, b.data());
-  map(m.processor(), f, static_cast<T const*>(a.data()), static_cast<T const*>(b.data()), n, z);
+  buffer<T> const a(m.memory(), is_repeated(loop.x) ? n : 0),
+      b(m.memory(), is_repeated(loop.y) ? n : 0);
+  auto const spread = [&](T const* from, auto const& strides, buffer<T> const& target) {
+    if (!is_repeated(strides)) return from;
+    copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), target.data(),
+                 to.data());
+    return static_cast<T const*>(target.data());
+  };
+  T const* const whole_x = spread(x, loop.x, a);
+  T const* const whole_y = spread(y, loop.y, b);
+  map(m.processor(), f, whole_x, whole_y, n, z);
 }
 
 /// Writes f(x, y) to the shard of z, whose placement `Rule` has accepted.

@@ -11,7 +11,7 @@
 // A processor converts to its stream. So the following functions, which take a stream and need no
 // workspace, can be called with a processor directly:
 //
-//   softmax_forward, row_max, row_exp_sum, cross_entropy_target_logit,
+//   softmax_forward, softmax_backward, row_max, row_exp_sum, cross_entropy_target_logit,
 //   cross_entropy_expected_logit, cross_entropy_loss, cross_entropy_gradient,
 //   layer_norm_forward, embedding_forward, add_positions, add_positions_backward, dropout
 //

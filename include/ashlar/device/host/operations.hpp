@@ -149,6 +149,12 @@ template <class T>
 void softmax_forward(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   softmax_forward(x, rows, cols, y);
 }
+/// Computes dx from dy and the result y of softmax_forward, for rows that are not split over ranks.
+template <class T>
+void softmax_backward(processor const&, T const* dy, T const* y, std::int64_t rows,
+                      std::int64_t cols, T* dx) {
+  softmax_backward(dy, y, rows, cols, dx);
+}
 /// Computes maximum[r], the maximum of row r over the columns of this rank, or -inf if this rank
 /// has no columns.
 template <class T>

@@ -8,10 +8,13 @@
 // all rows share these values. There are two passes and no atomics, so that results are bitwise
 // reproducible:
 //
-//   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, one
-//            thread adds up the rows in order.
-//   pass 2   The sums of all chunks are added to out[c]. For each column, 16 threads each add up
-//            every 16th chunk, in order. Then one thread adds the 16 sums, in order.
+//   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, 8
+//            threads each add up every 8th row, in order. Then one thread adds the 8 sums in order.
+//   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
+//            every 32nd chunk, in order. Then one thread adds the 32 sums in order.
+//
+// In both passes a thread reads several addends at once, because it would otherwise wait for memory
+// at each of them.
 //
 // The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
 // for example for gamma and beta:
@@ -30,48 +33,86 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of chunks (groups of rows that the first pass sums separately). There is at
-/// least one chunk, and at most one for every 16 rows. There are at most 2^18 / cols chunks, which
-/// limits the workspace.
+/// Returns how many rows a chunk (a group of rows whose sums are one row of a workspace) has: a
+/// multiple of `unit`, such that there are at most 2^19 / cols chunks, or one chunk.
+constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::int64_t unit) {
+  std::int64_t const most = cols == 0 || cols > 524288 ? 1 : 524288 / cols;
+  std::int64_t const units = (rows + most * unit - 1) / (most * unit);
+  return units < 1 ? unit : units * unit;
+}
+
+/// Returns the number of rows of a chunk in column sums.
+constexpr std::int64_t column_chunk_rows(std::int64_t rows, std::int64_t cols) {
+  return rows_of_chunk(rows, cols, 64);
+}
+
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
-  std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
-  std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
-  return chunks < 1 ? 1 : chunks;
+  std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
+  return rows == 0 ? 1 : (rows + chunk_rows - 1) / chunk_rows;
 }
 
 namespace detail {
 
+/// The first pass of column sums. A block has one chunk and 32 packs of its columns (a pack is
+/// Width columns, which a thread reads at once).
 template <class Term, class A, int Width>
 struct chunk_sums {
+  static constexpr int launch_threads = 256;
+  static constexpr int lanes = launch_threads / warp, block_cols = warp * Width;
+  static constexpr std::int64_t shared_bytes = std::int64_t{Term::outputs} * lanes * block_cols *
+                                               std::int64_t{sizeof(A)};
   Term term;
   std::int64_t rows, cols, chunk_rows, chunks;
   A* partial;  // [outputs, chunks, cols]
 
-  ASHLAR_HD void operator()(std::int64_t i) const {
-    division const place(i, cols / Width);
-    std::int64_t const c = place.remainder * Width;
-    std::int64_t const first = place.quotient * chunk_rows;
+  std::int64_t blocks() const { return chunks * blocks_across(); }
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    A* const sums = reinterpret_cast<A*>(block.shared());  // [outputs, Width, lanes, warp]
+    division const place(block.index(), blocks_across());
+    std::int64_t const chunk = place.quotient, first_column = place.remainder * block_cols;
+    std::int64_t const first = chunk * chunk_rows;
     std::int64_t const last = first + chunk_rows < rows ? first + chunk_rows : rows;
-    A sums[Term::outputs][Width] = {};
-    // The addends of several rows are read at once, so that the thread waits for them once.
-    std::int64_t r = first;
-    for (; r + rows_at_once <= last; r += rows_at_once) add<rows_at_once>(r, c, sums);
-    for (; r < last; ++r) add<1>(r, c, sums);
-    for (int o = 0; o < Term::outputs; ++o)
-      for (int k = 0; k < Width; ++k)
-        partial[(o * chunks + place.quotient) * cols + c + k] = sums[o][k];
+    block.each([&](int t) {
+      std::int64_t const c = first_column + t % warp * Width;
+      A totals[Term::outputs][Width] = {};
+      if (c < cols) {
+        std::int64_t r = first + t / warp;
+        for (; r + (rows_at_once - 1) * lanes < last; r += rows_at_once * lanes)
+          add<rows_at_once>(r, c, totals);
+        for (; r < last; r += lanes) add<1>(r, c, totals);
+      }
+      for (int o = 0; o < Term::outputs; ++o)
+        for (int k = 0; k < Width; ++k) sums[(o * Width + k) * launch_threads + t] = totals[o][k];
+    });
+    block.each([&](int t) {
+      for (int i = t; i < Term::outputs * block_cols; i += launch_threads) {
+        int const o = i / block_cols, k = i % block_cols / warp, lane_of_pack = i % warp;
+        std::int64_t const c = first_column + lane_of_pack * Width + k;
+        if (c >= cols) continue;
+        A total = A(0);
+        for (int lane = 0; lane < lanes; ++lane)
+          total += sums[((o * Width + k) * lanes + lane) * warp + lane_of_pack];
+        partial[(o * chunks + chunk) * cols + c] = total;
+      }
+    });
   }
 
  private:
-  static constexpr int rows_at_once = 4;
+  static constexpr int rows_at_once = 8 / Term::outputs;
 
+  ASHLAR_HD std::int64_t blocks_across() const { return (cols + block_cols - 1) / block_cols; }
+
+  /// Adds every 8th row from `row` on, `Rows` rows together.
   template <int Rows>
-  ASHLAR_HD void add(std::int64_t row, std::int64_t c, A (&sums)[Term::outputs][Width]) const {
+  ASHLAR_HD void add(std::int64_t row, std::int64_t c, A (&totals)[Term::outputs][Width]) const {
     A values[Rows][Term::outputs][Width];
-    ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) term.template get<Width>(row + j, c, values[j]);
+    ASHLAR_UNROLL for (int j = 0; j < Rows; ++j)
+        term.template get<Width>(row + j * lanes, c, values[j]);
     ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) for (int o = 0; o < Term::outputs;
                                                       ++o) for (int k = 0; k < Width; ++k)
-        sums[o][k] += values[j][o][k];
+        totals[o][k] += values[j][o][k];
   }
 };
 
@@ -79,7 +120,7 @@ struct chunk_sums {
 /// processes 32 columns. The columns of all outputs are numbered consecutively.
 template <class A, int Outputs>
 struct chunk_fold {
-  static constexpr int lanes = 16;
+  static constexpr int lanes = 32;
   static constexpr int launch_threads = warp * lanes;
   static constexpr std::int64_t shared_bytes = launch_threads * std::int64_t{sizeof(A)};
   A const* partial;
@@ -96,12 +137,9 @@ struct chunk_fold {
         division const place(column(t), cols);
         A const* const from = partial + place.quotient * chunks * cols + place.remainder;
         std::int64_t k = t / warp;
-        for (; k + 3 * lanes < chunks; k += 4 * lanes) {
-          A addends[4];
-          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) addends[j] = from[(k + j * lanes) * cols];
-          ASHLAR_UNROLL for (int j = 0; j < 4; ++j) total += addends[j];
-        }
-        for (; k < chunks; k += lanes) total += from[k * cols];
+        for (; k + 7 * lanes < chunks; k += 8 * lanes) add<8>(from + k * cols, total);
+        for (; k + 3 * lanes < chunks; k += 4 * lanes) add<4>(from + k * cols, total);
+        for (; k < chunks; k += lanes) add<1>(from + k * cols, total);
       }
       sums[t] = total;
     });
@@ -112,6 +150,15 @@ struct chunk_fold {
       for (int lane = 0; lane < lanes; ++lane) total += sums[lane * warp + t];
       out[place.quotient][place.remainder] += total;
     });
+  }
+
+ private:
+  /// Adds `Count` sums of a column, of every `lanes`-th chunk.
+  template <int Count>
+  ASHLAR_HD void add(A const* from, A& total) const {
+    A addends[Count];
+    ASHLAR_UNROLL for (int j = 0; j < Count; ++j) addends[j] = from[j * lanes * cols];
+    ASHLAR_UNROLL for (int j = 0; j < Count; ++j) total += addends[j];
   }
 };
 
@@ -141,11 +188,10 @@ void launch_column_sums(Launcher const& launch, char const* name, Term const& te
   static_assert(Term::outputs == Outputs);
   if (rows == 0 || cols == 0) return;
   std::int64_t const chunks = column_chunks(rows, cols);
-  std::int64_t const chunk_rows = (rows + chunks - 1) / chunks;
+  std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
   with_width<T>(packable && cols % widest<T> == 0, [&]<int Width>() {
-    launch.for_each(
-        name, detail::chunk_sums<Term, A, Width>{term, rows, cols, chunk_rows, chunks, workspace},
-        chunks * (cols / Width));
+    detail::chunk_sums<Term, A, Width> const sums{term, rows, cols, chunk_rows, chunks, workspace};
+    launch.blocks(name, sums, sums.blocks(), sums.launch_threads, sums.shared_bytes);
   });
   launch_chunk_fold(launch, name, workspace, chunks, cols, out);
 }

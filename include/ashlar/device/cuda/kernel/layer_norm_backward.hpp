@@ -102,7 +102,10 @@ void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
 /// Returns the number of workspace elements that layer_norm_backward and
 /// layer_norm_backward_parameters need.
 constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
-  return column_sums_workspace(rows, cols, 2);
+  // A chunk of layer_norm_backward_in_chunks has at most as many rows as one of column sums, so
+  // there are at least as many of these chunks.
+  std::int64_t const chunk_rows = detail::layer_norm_chunk_rows(rows, cols);
+  return 2 * cols * ((rows + chunk_rows - 1) / chunk_rows);
 }
 
 template <launcher Launcher, class T>

@@ -4,12 +4,12 @@
 #pragma once
 
 // The backward pass of layer norm in one launch for dx and for the sums of dgamma and dbeta over
-// chunks of rows, so that dy and x are read once. A block processes a chunk, which is a group of
-// consecutive rows, and each of its warps every eighth row of the chunk. A thread keeps its packs
-// of dy and x in registers, and its part of the sums. At the end of the chunk, the warps add their
-// sums in order. A second launch adds the sums of all chunks (columns.hpp).
+// chunks of rows, so that dy and x are read once. A chunk is a group of consecutive rows, and a
+// block processes it 8 rows at a time, or 4 if it has many threads and thus fewer registers for
+// each. A thread has one pack of each row (a pack is 16 bytes), always in the same columns. So it
+// keeps gamma and its sums of dgamma and dbeta in registers, and no other thread has sums of these
+// columns. A second launch adds the sums of all chunks (columns.hpp).
 
-#include <algorithm>
 #include <cstdint>
 
 #include <ashlar/config.hpp>
@@ -18,98 +18,123 @@
 
 namespace ashlar::cuda::detail {
 
-template <class T, int Width, int Packs>
+/// The sums of a few rows that a layer norm's backward pass needs (layer_norm_backward_gather).
+template <class A, int Rows>
+struct row_sums {
+  A g[Rows], g_apart[Rows];
+
+  static ASHLAR_HD row_sums combine(row_sums const& a, row_sums const& b) {
+    row_sums total;
+    ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) {
+      total.g[j] = a.g[j] + b.g[j];
+      total.g_apart[j] = a.g_apart[j] + b.g_apart[j];
+    }
+    return total;
+  }
+};
+
+/// A block has at most `Threads` threads, and as many packs of a row.
+template <class T, int Width, int Threads>
 struct layer_norm_backward_chunk {
-  static constexpr int launch_threads = 256;
-  static constexpr int warps = launch_threads / warp;
+  static constexpr int launch_threads = Threads;
+  static constexpr int rows_at_once = Threads <= 256 ? 8 : 4;
   using A = accumulation_t<T>;
-  using partial = sum_pair<A>;
-  struct column_sums {
-    A dgamma[Packs][Width], dbeta[Packs][Width];
-  };
+  using partial = row_sums<A, rows_at_once>;
   layer_norm_backward_op<T> op;
   std::int64_t rows, chunk_rows;
   A* partial_sums;  // [2, chunks, cols]
 
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
-    using columns = kept_columns<T, Width, 2, Packs>;
-    typename Block::template per_thread<partial> parts(block);
-    typename Block::template per_thread<columns> kept(block);
+    typename Block::template per_thread<packs_of_rows> packs(block);
     typename Block::template per_thread<column_sums> sums(block);
-    auto const share = [&](int t) {
-      return kept_share<T, Width, 2, Packs>{op.cols, t % warp, warp, &kept[t]};
-    };
+    typename Block::template per_thread<partial> parts(block);
+    auto* const scratch = reinterpret_cast<partial*>(block.shared());
     std::int64_t const begin = block.index() * chunk_rows;
     std::int64_t const end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
-    block.each_alone([&](int t) { sums[t] = {}; });
-    for (std::int64_t first = begin; first < end; first += warps) {
+    block.each_alone([&](int t) {
+      sums[t] = {};
+      if (t * Width < op.cols) packs[t].gamma = load<Width>(op.gamma + t * Width);
+    });
+    for (std::int64_t first = begin; first < end; first += rows_at_once) {
       block.each_alone([&](int t) {
-        // After the last row, warps read it again, because all threads take part in the fold.
-        std::int64_t const row = first + t / warp;
-        parts[t] = op.template gather<Width>(row < end ? row : end - 1, share(t));
+        parts[t] = {};
+        if (t * Width < op.cols) gather(first, end, t * Width, packs[t], parts[t]);
       });
-      block.fold_warps(parts,
-                       [](partial const& a, partial const& b) { return partial::combine(a, b); });
+      partial const total = block.fold(parts, scratch, [](partial const& a, partial const& b) {
+        return partial::combine(a, b);
+      });
       block.each_alone([&](int t) {
-        std::int64_t const row = first + t / warp;
-        if (row >= end) return;
-        op.template apply<Width>(row, share(t), parts[t]);
-        A const centre = op.mean[row], scale = op.rstd[row];
-        share(t)([&](std::int64_t, int k) {
-          for (int i = 0; i < Width; ++i) {
-            A const g = static_cast<A>(kept[t].at[0][k].at[i]);
-            sums[t].dgamma[k][i] += g * ((static_cast<A>(kept[t].at[1][k].at[i]) - centre) * scale);
-            sums[t].dbeta[k][i] += g;
-          }
-        });
+        if (t * Width < op.cols) apply(first, end, t * Width, total, packs[t], sums[t]);
       });
     }
-    add_warps(block, sums, share);
-  }
-
-  static std::int64_t shared_bytes(std::int64_t cols) {
-    return 2 * cols * static_cast<std::int64_t>(sizeof(A));
-  }
-
- private:
-  /// Adds the sums of all warps, in order, and writes them to partial_sums.
-  template <class Block, class Sums, class Share>
-  ASHLAR_HD void add_warps(Block const& block, Sums& sums, Share const& share) const {
-    A* const total = reinterpret_cast<A*>(block.shared());  // [2, cols]
-    std::int64_t const cols = op.cols;
-    for (int w = 0; w < warps; ++w) {
-      block.each([&](int t) {
-        if (t / warp != w) return;
-        share(t)([&](std::int64_t c, int k) {
-          for (int i = 0; i < Width; ++i) {
-            A& dgamma = total[c + i];
-            A& dbeta = total[cols + c + i];
-            dgamma = w == 0 ? sums[t].dgamma[k][i] : dgamma + sums[t].dgamma[k][i];
-            dbeta = w == 0 ? sums[t].dbeta[k][i] : dbeta + sums[t].dbeta[k][i];
-          }
-        });
-      });
-    }
-    block.each([&](int t) {
-      std::int64_t const chunks = block.count();
-      for (std::int64_t c = t; c < cols; c += block.threads()) {
-        partial_sums[block.index() * cols + c] = total[c];
-        partial_sums[(chunks + block.index()) * cols + c] = total[cols + c];
+    block.each_alone([&](int t) {
+      if (t * Width >= op.cols) return;
+      for (int k = 0; k < Width; ++k) {
+        std::int64_t const c = t * Width + k;
+        partial_sums[block.index() * op.cols + c] = sums[t].dgamma[k];
+        partial_sums[(block.count() + block.index()) * op.cols + c] = sums[t].dbeta[k];
       }
     });
   }
+
+ private:
+  struct packs_of_rows {
+    pack<T, Width> dy[rows_at_once], x[rows_at_once], gamma;
+  };
+  struct column_sums {
+    A dgamma[Width], dbeta[Width];
+  };
+
+  /// Reads the packs at column c of the rows from `first` on, and computes their parts of the sums
+  /// of the rows. After the last row it reads that row again.
+  ASHLAR_HD void gather(std::int64_t first, std::int64_t end, std::int64_t c, packs_of_rows& packs,
+                        partial& part) const {
+    ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
+      std::int64_t const row = first + j < end ? first + j : end - 1;
+      packs.dy[j] = load<Width>(op.dy + row * op.cols + c);
+      packs.x[j] = load<Width>(op.x + row * op.cols + c);
+    }
+    ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
+      A const centre = op.mean[first + j < end ? first + j : end - 1];
+      ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
+        A const g = static_cast<A>(packs.dy[j].at[k]) * static_cast<A>(packs.gamma.at[k]);
+        part.g[j] += g;
+        part.g_apart[j] += g * (static_cast<A>(packs.x[j].at[k]) - centre);
+      }
+    }
+  }
+
+  /// Writes dx at column c of the rows from `first` on, and adds to the sums of the columns.
+  ASHLAR_HD void apply(std::int64_t first, std::int64_t end, std::int64_t c, partial const& total,
+                       packs_of_rows const& packs, column_sums& sums) const {
+    ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
+      std::int64_t const row = first + j;
+      if (row >= end) return;
+      A const centre = op.mean[row], scale = op.rstd[row];
+      device::layer_norm_gradient<A> const formula(centre, scale, total.g[j],
+                                                   scale * total.g_apart[j], op.share_of_column);
+      pack<T, Width> dx;
+      ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
+        A const dy = static_cast<A>(packs.dy[j].at[k]), x = static_cast<A>(packs.x[j].at[k]);
+        dx.at[k] = static_cast<T>(formula(dy, x, static_cast<A>(packs.gamma.at[k])));
+        sums.dgamma[k] += dy * ((x - centre) * scale);
+        sums.dbeta[k] += dy;
+      }
+      store<Width>(op.dx + row * op.cols + c, dx);
+    }
+  }
 };
 
-/// The most packs of a row that a thread keeps. With more, sums and packs would need more registers
-/// than a thread has.
-template <class T>
-inline constexpr int chunk_packs = sizeof(T) <= 2 ? 4 : 8;
+/// Returns the number of rows of a chunk.
+constexpr std::int64_t layer_norm_chunk_rows(std::int64_t rows, std::int64_t cols) {
+  return rows_of_chunk(rows, cols, 16);
+}
 
 /// Returns whether rows of `cols` elements are short enough for layer_norm_backward_in_chunks.
 template <class T>
 bool fits_in_chunks(std::int64_t cols) {
-  return cols % widest<T> == 0 && cols / widest<T> <= warp * chunk_packs<T>;
+  return cols % widest<T> == 0 && cols / widest<T> <= 512;
 }
 
 /// Computes dx, and adds to dgamma and dbeta. The arrays are aligned to packs. The workspace has
@@ -119,13 +144,17 @@ void layer_norm_backward_in_chunks(Launcher const& launch, layer_norm_backward_o
                                    std::int64_t rows, accumulation_t<T>* workspace,
                                    accumulation_t<T>* dgamma, accumulation_t<T>* dbeta) {
   if (rows == 0) return;
-  using kernel = layer_norm_backward_chunk<T, widest<T>, chunk_packs<T>>;
-  // Two blocks for each of 132 multiprocessors run at the same time.
-  std::int64_t const wanted = std::min<std::int64_t>(column_chunks(rows, op.cols), 264);
-  std::int64_t const chunk_rows = (rows + wanted - 1) / wanted;
+  std::int64_t const packs = op.cols / widest<T>;
+  std::int64_t const chunk_rows = layer_norm_chunk_rows(rows, op.cols);
   std::int64_t const chunks = (rows + chunk_rows - 1) / chunk_rows;
-  launch.blocks("layer_norm_backward", kernel{op, rows, chunk_rows, workspace}, chunks,
-                kernel::launch_threads, kernel::shared_bytes(op.cols));
+  int const threads = static_cast<int>((packs + warp - 1) / warp * warp);
+  auto const run = [&]<int Threads>() {
+    using kernel = layer_norm_backward_chunk<T, widest<T>, Threads>;
+    launch.blocks("layer_norm_backward", kernel{op, rows, chunk_rows, workspace}, chunks, threads,
+                  threads / warp * static_cast<std::int64_t>(sizeof(typename kernel::partial)));
+  };
+  if (threads <= 256) run.template operator()<256>();
+  else run.template operator()<512>();
   accumulation_t<T>* const out[] = {dgamma, dbeta};
   launch_chunk_fold(launch, "layer_norm_backward", static_cast<accumulation_t<T> const*>(workspace),
                     chunks, op.cols, out);

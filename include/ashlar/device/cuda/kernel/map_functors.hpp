@@ -24,6 +24,7 @@ using device::divided;
 using device::dividing;
 using device::equal_of;
 using device::gradient_of;
+using device::kept_where;
 using device::larger_of;
 using device::less_equal_of;
 using device::less_of;
@@ -32,6 +33,7 @@ using device::negated;
 using device::product_of;
 using device::quotient_of;
 using device::raised;
+using device::raised_gradient;
 using device::scaled;
 using device::scaled_sum;
 using device::shifted;
@@ -65,10 +67,10 @@ template <>
 inline constexpr bool has_map_kernel<value_of<device::error_function>> = true;
 template <>
 inline constexpr bool has_map_kernel<value_of<device::magnitude>> = true;
-template <>
-inline constexpr bool has_map_kernel<gradient_of<device::relu>> = true;
-template <>
-inline constexpr bool has_map_kernel<gradient_of<device::gelu>> = true;
+template <class F>
+inline constexpr bool has_map_kernel<gradient_of<F>> = has_map_kernel<value_of<F>>;
+template <bool Nonzero>
+inline constexpr bool has_map_kernel<kept_where<Nonzero>> = true;
 template <>
 inline constexpr bool has_map_kernel<sum_of> = true;
 template <>
@@ -93,6 +95,8 @@ template <class A>
 inline constexpr bool has_map_kernel<scaled<A>> = true;
 template <class A>
 inline constexpr bool has_map_kernel<raised<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<raised_gradient<A>> = true;
 template <class A>
 inline constexpr bool has_map_kernel<divided<A>> = true;
 template <class A>

@@ -37,6 +37,9 @@
 //   longer, or not aligned      .. 1024      twice, the second time from the cache: a long row gets
 //                                            many threads, so that few rows share the cache
 //
+// Without Op::kept, each element is read once, and a row gets at most 256 threads, because eight
+// blocks of 256 threads wait less for memory than two of 1024.
+//
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
 //
 //   without Op::any_row   such rows are read element by element
@@ -214,7 +217,7 @@ void launch_rows(Launcher const& launch, char const* name, Op const& op, std::in
     launch.blocks(name, kernel, blocks, threads, scratch);
   };
   auto const run_streamed = [&](auto const& kernel, std::int64_t units) {
-    run(kernel, folds_rows<Op> && units > 1024 ? 1024 : threads_for(units));
+    run(kernel, keeps_rows<Op> && units > 1024 ? 1024 : threads_for(units));
   };
   constexpr int w = widest<T>;
   if constexpr (takes_any_row<Op>) {

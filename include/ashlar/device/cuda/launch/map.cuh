@@ -72,6 +72,18 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
   ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(gradient_of<device::relu>, T)                                                      \
   ASHLAR_BINARY(gradient_of<device::gelu>, T)                                                      \
+  ASHLAR_BINARY(gradient_of<device::exponential>, T)                                               \
+  ASHLAR_BINARY(gradient_of<device::natural_log>, T)                                               \
+  ASHLAR_BINARY(gradient_of<device::square_root>, T)                                               \
+  ASHLAR_BINARY(gradient_of<device::inverse_square_root>, T)                                       \
+  ASHLAR_BINARY(gradient_of<device::hyperbolic_tangent>, T)                                        \
+  ASHLAR_BINARY(gradient_of<device::logistic>, T)                                                  \
+  ASHLAR_BINARY(gradient_of<device::silu>, T)                                                      \
+  ASHLAR_BINARY(gradient_of<device::error_function>, T)                                            \
+  ASHLAR_BINARY(gradient_of<device::magnitude>, T)                                                 \
+  ASHLAR_BINARY(raised_gradient<A>, T)                                                             \
+  ASHLAR_BINARY(kept_where<true>, T)                                                               \
+  ASHLAR_BINARY(kept_where<false>, T)                                                              \
   ASHLAR_BINARY(sum_of, T)                                                                         \
   ASHLAR_BINARY(difference_of, T)                                                                  \
   ASHLAR_BINARY(product_of, T)                                                                     \

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests a net whose layers are formulas, on fake GPU ranks (fake_cuda.hpp), under many kinds of
+// parallelization plans. Predictions, gradients, losses and communication must be the same as on
+// the host. Operators that have no kernel must be refused.
+
+#include <doctest/doctest.h>
+#include <support/device_nets.hpp>
+#include <support/message_of.hpp>
+
+#include "fake_ranks.hpp"
+
+namespace ashlar_test {
+
+TEST_CASE("formulas in float") {
+  device_trial const trial(every_operator(), nn::token_batch{3, 5, 2}, 11, 11, 2);
+  for (ashlar::topology const& t : {ashlar::topology{{"gpu", 1}}, {{"gpu", 2}}})
+    fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
+      trial.hold_all<float>({w, t}, t.ranks(), {1e-5, 1e-5, 1e-5});
+    });
+}
+
+TEST_CASE("an operator of a formula that has no kernel is refused") {
+  auto const net = nn::chain(nn::embedding(11, 6),
+                             nn::formula("sums", [](auto x) { return cumulative_sum<2>(x); }),
+                             nn::linear(6, 11));
+  auto const problem = nn::describe<float>(net, nn::token_batch{1, 5, 1});
+  fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"gpu", 1}});
+    auto model = nn::place<float>(net, m, search::optimal(problem, m.topology(), m.machine()), 7);
+    std::vector<std::int32_t> const ids(5);
+    auto const said = message_of([&] { model.predict(std::span(ids)); });
+    if (!has(said,
+             "cumulative_sum runs on the host only, and this formula is placed on GPU ranks."))
+      throw std::logic_error(said);
+  });
+}
+
+}  // namespace ashlar_test
