@@ -23,6 +23,7 @@
 #include <ashlar/sync/tuning/corrected_ranker.hpp>
 #include <ashlar/sync/tuning/fit_ranker.hpp>
 #include <ashlar/sync/tuning/lstm_ranker.hpp>
+#include <ashlar/sync/tuning/price.hpp>
 #include <ashlar/sync/tuning/trial.hpp>
 
 namespace ashlar::sync {

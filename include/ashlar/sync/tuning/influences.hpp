@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The predicted seconds of a candidate, and how much each figure of the machine influences them.
-// The influence of a figure is the elasticity of the step's seconds: if it grows by a quarter, the
-// seconds grow by the factor 1.25 to the power of the influence. So 0 means that the figure does
+// The figures of a machine, and how much each of them influences the seconds of a step. The
+// influence of a figure is the elasticity of these seconds: if it grows by a quarter, the seconds
+// grow by the factor 1.25 to the power of the influence (price.hpp). So 0 means that the figure does
 // not matter, and 1 that the seconds are proportional to it:
 //
 //   intra, inter alpha         seconds of a message inside a node, between nodes
@@ -20,14 +20,8 @@
 // out: all candidates compute the same, so its factor is that of all other figures together.
 
 #include <array>
-#include <cmath>
-#include <cstddef>
 
-#include <ashlar/step/build.hpp>
-#include <ashlar/step/high_water.hpp>
-#include <ashlar/step/overlapped.hpp>
-#include <ashlar/step/timeline.hpp>
-#include <ashlar/sync/tuning/strategy_space.hpp>
+#include <ashlar/machine/machine.hpp>
 
 namespace ashlar::sync {
 
@@ -77,42 +71,6 @@ constexpr machine scaled(machine m, influence what, double factor) {
     case influence::coding: m.memory_bandwidth /= factor; break;
   }
   return m;
-}
-
-/// A candidate's predicted costs on the machine of its space.
-struct price {
-  double seconds = 0;   ///< of a step
-  bool fits = true;     ///< whether the step fits in the memory of the machine
-  influences slopes{};  ///< only if they were asked for
-};
-
-/// Returns the program of a step of a candidate's plan. If problem::overlap is set, it is the one
-/// in which communication overlaps with computations.
-inline search::program program_of(strategy_space const& space, search::plan const& plan,
-                                  search::bucket_rule const& division) {
-  auto serial = search::build(space.net(), plan, space.machine());
-  if (!space.net().overlap) return serial;
-  search::overlap_options o;
-  o.limit = space.machine().memory;
-  o.division = division;
-  return search::overlapped(serial, space.machine(), o).made;
-}
-
-/// Returns the price of a step. Communicates nothing.
-inline price price_of(strategy_space const& space, search::plan const& plan,
-                      search::bucket_rule const& division, bool with_influences) {
-  constexpr double step = 1.25;
-  auto const made = program_of(space, plan, division);
-  auto const& m = space.machine();
-  price p;
-  p.seconds = search::timeline_of(made, m).seconds;
-  p.fits = m.memory == 0 || search::high_water(made).peak <= m.memory;
-  for (int k = 0; k < influences_size && with_influences; ++k) {
-    double const other =
-        search::timeline_of(made, scaled(m, static_cast<influence>(k), step)).seconds;
-    p.slopes[static_cast<std::size_t>(k)] = std::log(other / p.seconds) / std::log(step);
-  }
-  return p;
 }
 
 }  // namespace ashlar::sync

@@ -17,14 +17,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <tuple>
 #include <vector>
 
-#include <ashlar/sync/tuning/strategy_features.hpp>
+#include <ashlar/sync/tuning/trial.hpp>
 
 namespace ashlar::sync {
-
-/// The twelve totals of a candidate.
-using strategy_totals = std::array<double, strategy_features::totals_size>;
 
 /// Brings features to mean 0 and standard deviation 1.
 struct scaling {
@@ -71,7 +69,7 @@ class linear_ranker {
   }
 
  private:
-  std::vector<double> weights_ = std::vector<double>(strategy_features::totals_size + 1, 0);
+  std::vector<double> weights_ = std::vector<double>(std::tuple_size_v<strategy_totals> + 1, 0);
 };
 
 class mlp_ranker {
@@ -103,7 +101,7 @@ class mlp_ranker {
   }
 
  private:
-  static constexpr std::size_t inputs = strategy_features::totals_size;
+  static constexpr std::size_t inputs = std::tuple_size_v<strategy_totals>;
 
   // For each hidden unit: the weights of its inputs, its bias, and its weight in the score.
   double before(strategy_totals const& z, std::size_t h) const {

@@ -17,10 +17,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ashlar/sync/tuning/linear_ranker.hpp>
 #include <ashlar/sync/tuning/lstm_layer.hpp>
+#include <ashlar/sync/tuning/strategy_features.hpp>
 
 namespace ashlar::sync {
 

@@ -35,13 +35,13 @@
 // of 25 MiB.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <ashlar/sync/tuning/strategy_space.hpp>
+#include <ashlar/sync/tuning/trial.hpp>
 
 namespace ashlar::sync {
 
@@ -59,9 +59,8 @@ using sparse_features = std::vector<std::pair<int, double>>;
 
 /// The features of a candidate.
 struct strategy_features {
-  static constexpr std::size_t totals_size = 12;
-  std::array<double, totals_size> totals{};  ///< [3 * which + what], in the order of the table
-  std::vector<sparse_features> variables;    ///< of each parameter of the space
+  strategy_totals totals{};                ///< [3 * which + what], in the order of the table
+  std::vector<sparse_features> variables;  ///< of each parameter of the space
 };
 
 namespace detail {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include <ashlar/step/bucket_rule.hpp>
 #include <ashlar/sync/strategies.hpp>
+#include <ashlar/sync/tuning/candidate.hpp>
 
 namespace ashlar::sync {
 
@@ -30,14 +30,6 @@ struct tuned_parameter {
   shape extents;
   double bytes = 0;                                  ///< of its whole gradient
   std::vector<search::parameter_choice> strategies;  ///< the first one is all-reduce
-};
-
-/// A point of a space. Both lists have one entry for each parameter of the space.
-struct candidate {
-  std::vector<int> picks;   ///< the number of the parameter's strategy
-  std::vector<int> owners;  ///< the rank that owns the parameter, or -1 if it has no owner
-  search::bucket_rule division{};
-  friend bool operator==(candidate const&, candidate const&) = default;
 };
 
 /// Returns a hash of the names and extents of a net's parameters. Unlike search::hash, it does not

@@ -8,14 +8,17 @@
 // with each other; of others only the features and the seconds are used, to learn from them.
 // io/json/trial_file.hpp stores logs.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include <ashlar/sync/tuning/candidate.hpp>
 #include <ashlar/sync/tuning/influences.hpp>
-#include <ashlar/sync/tuning/linear_ranker.hpp>
-#include <ashlar/sync/tuning/strategy_space.hpp>
 
 namespace ashlar::sync {
+
+/// The twelve totals of a candidate (strategy_features.hpp).
+using strategy_totals = std::array<double, 12>;
 
 /// A step that was measured.
 struct trial {

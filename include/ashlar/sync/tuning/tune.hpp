@@ -82,6 +82,8 @@ struct basic_tuned {
   trial_log log;                   ///< the trials of options.start, then those of this call
 };
 
+using tuned = basic_tuned<search::dynamic_size>;
+
 namespace detail {
 
 /// Runs the trials. `measure(plan, division)` returns the seconds of a step.
