@@ -16,6 +16,7 @@
 // variables.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -34,7 +35,8 @@ enum class ranker_kind : signed char { corrected, linear, perceptron, recurrent 
 struct described_candidate {
   candidate strategy;
   strategy_features features;
-  price predicted;  ///< only if the ranker needs it
+  price predicted;   ///< by the ranker; only if it needs one
+  double score = 0;  ///< set by the caller
 };
 
 class candidate_ranker {
@@ -42,14 +44,20 @@ class candidate_ranker {
   /// The space must outlive this object.
   candidate_ranker(strategy_space const& space, ranker_kind kind, std::uint64_t seed,
                    int epochs = 40)
-      : space_(space), kind_(kind), perceptron_(seed), recurrent_(seed) {
+      : space_(space), kind_(kind), corrected_(space), perceptron_(seed), recurrent_(seed) {
     how_.epochs = epochs;
     how_.seed = seed;
     if (kind == ranker_kind::recurrent) how_.rate = 2e-3;
   }
 
-  /// Whether `score` reads the predicted price of a candidate.
-  bool reads_price() const { return kind_ == ranker_kind::corrected; }
+  /// Returns a candidate with what `score` reads of it.
+  described_candidate described(candidate c) const {
+    described_candidate made;
+    if (kind_ == ranker_kind::corrected) made.predicted = corrected_.price_of(c);
+    else made.features = features_of(space_, c);
+    made.strategy = std::move(c);
+    return made;
+  }
 
   /// Trains the ranker. Networks go on from the weights that they have.
   void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
@@ -69,7 +77,7 @@ class candidate_ranker {
 
   /// Returns the score of a candidate. A higher score means a faster step.
   double score(described_candidate const& c) const {
-    if (reads_price()) return corrected_.score(c.predicted.seconds, c.predicted.slopes);
+    if (kind_ == ranker_kind::corrected) return corrected_.score(c.predicted);
     if (!is_trained_) return -std::log(transmission_seconds(c.features));
     switch (kind_) {
       case ranker_kind::linear: return linear_.score(scaling_(c.features.totals));
@@ -78,19 +86,46 @@ class candidate_ranker {
     }
   }
 
-  /// Returns the score of a trial of this space.
-  double score(trial const& t) const {
-    described_candidate c;
-    c.predicted.seconds = t.predicted;
-    c.predicted.slopes = t.slopes;
-    c.features.totals = t.totals;
-    if (kind_ == ranker_kind::recurrent) c.features = features_of(space_, t.strategy);
-    return score(c);
+  /// Returns the numbers of at most `count` candidates that are to be measured next. `list` must be
+  /// in the order of the scores, the best first. The corrected ranker chooses by confidence bounds.
+  /// The others choose greedily, as AutoTVM does (Chen et al., NeurIPS 2018): by the score, scaled
+  /// to 0 .. 1, plus `diversity` times the share of the parameters whose strategy no candidate
+  /// chosen before has.
+  std::vector<std::size_t> choose(std::vector<described_candidate> const& list, int count,
+                                  double diversity) const {
+    if (kind_ == ranker_kind::corrected) {
+      std::vector<price> prices;
+      for (auto const& c : list) prices.push_back(c.predicted);
+      return corrected_.choose(prices, count);
+    }
+    std::vector<std::vector<bool>> covered;
+    for (auto const& p : space_.parameters()) covered.emplace_back(p.strategies.size(), false);
+    std::vector<std::size_t> chosen;
+    std::vector<bool> is_chosen(list.size(), false);
+    while (static_cast<int>(chosen.size()) < count && chosen.size() < list.size()) {
+      auto best = list.size();
+      double best_value = 0;
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        if (is_chosen[i]) continue;
+        double fresh = 0;
+        for (std::size_t k = 0; k < covered.size(); ++k)
+          fresh += covered[k][pick(list[i], k)] ? 0 : 1 / double(covered.size());
+        double const least = list.back().score, range = list.front().score - least;
+        double const value = (range > 0 ? (list[i].score - least) / range : 0) + diversity * fresh;
+        if (best == list.size() || value > best_value) best = i, best_value = value;
+      }
+      is_chosen[best] = true;
+      chosen.push_back(best);
+      for (std::size_t k = 0; k < covered.size(); ++k) covered[k][pick(list[best], k)] = true;
+    }
+    return chosen;
   }
 
-  corrected_ranker const& corrected() const { return corrected_; }
-
  private:
+  static std::size_t pick(described_candidate const& c, std::size_t parameter) {
+    return static_cast<std::size_t>(c.strategy.picks[parameter]);
+  }
+
   static std::vector<double> seconds_of(std::vector<trial> const& list) {
     std::vector<double> seconds;
     for (auto const& t : list) seconds.push_back(t.seconds);

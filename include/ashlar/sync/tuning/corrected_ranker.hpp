@@ -5,163 +5,130 @@
 
 // Ranks candidates by predicted seconds times a learned correction:
 //
-//   seconds = predicted · exp(w · influences + constant)
+//   log(seconds) = log(predicted) + w · influences + constant
 //
-// So only log(measured / predicted) is learned, by ridge regression. The constant does not change
-// the ranking and is not penalized. Trials of other clusters come first: w is fitted to them, and
-// then drawn towards the result when it is fitted to the trials of this cluster:
+// So only log(measured / predicted) is learned, by ridge regression (ridge.hpp). The constant does
+// not change the ranking. The weights w are logarithms of factors between true and assumed figures
+// of the machine (influences.hpp). The correction is linear only for small factors, so the
+// prediction is made on a machine with the figures that were learned before, and the regression is
+// repeated there (the Gauss-Newton method).
 //
-//   minimize   sum over the trials of (log(measured / predicted) - constant - w · influences)²
-//              + λ |w - w0|²
+//   other clusters   w is fitted to their trials first. The result w0 is what this cluster begins
+//                    with, and towards which w is drawn.
+//   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
+//                    logarithms of factors by about 0.3 from what is assumed
+//   choosing         the candidates of a round are those with the best scores if each has the luck
+//                    of two standard deviations of its correction (upper confidence bound). One
+//                    that was chosen makes the corrections of similar ones less uncertain.
 //
-// Both w0 (the result of other clusters, or 0) and λ are those with the least squared error of
-// leave-one-out cross-validation. The choices of λ contain infinity with w0 = 0, which is the
-// prediction as it is. So the correction is used only where it has predicted trials that it was not
-// fitted to. This needs four trials or more.
+// Without trials the ranking is that of the prediction.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+#include <utility>
 #include <vector>
 
+#include <ashlar/sync/tuning/price.hpp>
+#include <ashlar/sync/tuning/ridge.hpp>
 #include <ashlar/sync/tuning/trial.hpp>
 
 namespace ashlar::sync {
 
-namespace detail {
-
-/// Ridge regression of trials around given weights.
-class ridge {
+class corrected_ranker {
  public:
-  /// Subtracts from every trial the mean over the trials of its space.
-  explicit ridge(std::vector<trial> const& list) {
-    for (auto const& t : list) {
-      row sum;
-      double count = 0;
-      for (auto const& other : list) {
-        if (other.space != t.space) continue;
-        for (std::size_t k = 0; k < n; ++k) sum.x[k] += other.slopes[k];
-        sum.y += std::log(other.seconds / other.predicted);
-        ++count;
+  /// The space must outlive this object.
+  explicit corrected_ranker(strategy_space const& space)
+      : space_(&space), learned_(space.machine()) {}
+
+  /// Learns from the trials of this cluster, and from those of others. `own` must begin with the
+  /// trials of the call before.
+  void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
+    influences const earlier = others.size() < least ? influences{}
+                                                     : ridge(others).weights({}, penalty);
+    // Trials are priced anew after the first ones, and whenever their number has grown by half.
+    bool const moves = at_.empty() || 2 * own.size() >= 3 * moved_with_;
+    for (int times = moves ? 2 : 1; times > 0; --times) {
+      if (moves) {
+        moved_with_ = own.size();
+        move_to(times == 2 && at_.empty() ? earlier : weights());
       }
-      row r;
-      for (std::size_t k = 0; k < n; ++k) r.x[k] = t.slopes[k] - sum.x[k] / count;
-      r.y = std::log(t.seconds / t.predicted) - sum.y / count;
-      r.leverage = 1 / count;
-      rows_.push_back(r);
+      for (auto k = at_.size(); k < own.size(); ++k) at_.push_back(priced(own[k]));
+      rest_ = {};
+      for (std::size_t k = 0; k < rest_.size(); ++k) rest_[k] = earlier[k] - moved_[k];
+      if (own.size() >= least) rest_ = ridge(at_).weights(rest_, penalty);
     }
   }
 
-  /// Returns the weights for a finite or infinite λ. In `error` it returns the mean squared error
-  /// of leave-one-out cross-validation: e / (1 - leverage) for each residual e.
-  influences weights(influences const& around, double lambda, double& error) const {
-    influences w = around;
-    matrix lower{};
-    if (std::isfinite(lambda)) {
-      influences right{};
-      for (auto const& r : rows_) {
-        double const rest = r.y - dot(around, r.x);
-        for (std::size_t i = 0; i < n; ++i) {
-          right[i] += r.x[i] * rest;
-          for (std::size_t k = 0; k <= i; ++k) lower[i][k] += r.x[i] * r.x[k];
-        }
+  /// Returns the price of a candidate's program on the machine with the learned figures.
+  price price_of(search::program const& made) const { return sync::price_of(made, learned_, true); }
+  price price_of(candidate const& c) const {
+    return price_of(program_of(*space_, space_->plan_of(c), c.division));
+  }
+
+  /// Returns the score of a candidate, whose price is that of price_of. A higher score means a
+  /// faster step.
+  double score(price const& p) const { return -std::log(p.seconds) - dot(rest_, p.slopes); }
+
+  /// Returns the numbers of at most `count` candidates with these prices, to be measured next.
+  std::vector<std::size_t> choose(std::vector<price> const& list, int count) const {
+    ridge known(at_);
+    std::vector<std::size_t> chosen;
+    std::vector<bool> is_chosen(list.size(), false);
+    while (static_cast<int>(chosen.size()) < count && chosen.size() < list.size()) {
+      auto best = list.size();
+      double best_value = 0;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        if (is_chosen[k]) continue;
+        double const value = score(list[k]) + 2 * sigma * known.deviation(list[k].slopes, penalty);
+        if (best == list.size() || value > best_value) best = k, best_value = value;
       }
-      for (std::size_t i = 0; i < n; ++i) lower[i][i] += lambda;
-      factorize(lower);
-      auto const change = solved(lower, right);
-      for (std::size_t i = 0; i < n; ++i) w[i] += change[i];
+      is_chosen[best] = true;
+      chosen.push_back(best);
+      known.add(list[best].slopes);
     }
-    error = 0;
-    for (auto const& r : rows_) {
-      double const own = std::isfinite(lambda) ? dot(r.x, solved(lower, r.x)) : 0;
-      double const e = (r.y - dot(w, r.x)) / std::max(1 - r.leverage - own, 1e-9);
-      error += e * e / double(rows_.size());
-    }
+    return chosen;
+  }
+
+  /// Returns the learned logarithms of the factors between true and assumed figures, divided by the
+  /// factor of computations.
+  influences weights() const {
+    influences w = moved_;
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] += rest_[k];
     return w;
   }
 
-  static double dot(influences const& a, influences const& b) {
-    double sum = 0;
-    for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
-    return sum;
-  }
-
  private:
-  static constexpr std::size_t n = influences_size;
-  using matrix = std::array<std::array<double, n>, n>;
-  struct row {
-    influences x{};
-    double y = 0, leverage = 0;
-  };
+  static constexpr std::size_t least = 4;  // trials from which something is learned
+  static constexpr double penalty = 0.0025;
+  static constexpr double sigma = 0.015;
+  static constexpr double most = 2;  // the largest logarithm of a factor
 
-  /// Replaces a positive definite matrix by its Cholesky factor.
-  static void factorize(matrix& a) {
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k <= i; ++k) {
-        double sum = a[i][k];
-        for (std::size_t j = 0; j < k; ++j) sum -= a[i][j] * a[k][j];
-        a[i][k] = i == k ? std::sqrt(sum) : sum / a[k][k];
-      }
-  }
-  static influences solved(matrix const& lower, influences x) {
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < i; ++k) x[i] -= lower[i][k] * x[k];
-      x[i] /= lower[i][i];
+  /// Predicts on a machine whose figures are the assumed ones times exp(w).
+  void move_to(influences w) {
+    learned_ = space_->machine();
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      w[k] = std::clamp(w[k], -most, most);
+      learned_ = scaled(learned_, static_cast<influence>(k), std::exp(w[k]));
     }
-    for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t k = i + 1; k < n; ++k) x[i] -= lower[k][i] * x[k];
-      x[i] /= lower[i][i];
-    }
-    return x;
+    moved_ = w;
+    rest_ = {};
+    at_.clear();
   }
 
-  std::vector<row> rows_;
-};
-
-}  // namespace detail
-
-class corrected_ranker {
- public:
-  /// Learns from the trials of this cluster, and from those of others.
-  void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
-    influences const none{};
-    influences const earlier = others.size() < least ? none : best_of(others, {none});
-    if (own.size() < least) weights_ = earlier;
-    else if (others.size() < least) weights_ = best_of(own, {none});
-    else weights_ = best_of(own, {none, earlier});
+  /// Returns a trial with the prediction on the machine with the learned figures.
+  trial priced(trial t) const {
+    auto const p = price_of(t.strategy);
+    t.predicted = p.seconds;
+    t.slopes = p.slopes;
+    return t;
   }
 
-  /// Returns log(measured / predicted) up to a constant.
-  double correction(influences const& slopes) const { return detail::ridge::dot(weights_, slopes); }
-
-  /// Returns the score of a candidate; a higher score means a faster step.
-  double score(double predicted, influences const& slopes) const {
-    return -std::log(predicted) - correction(slopes);
-  }
-
-  /// The learned logarithms of the factors between true and assumed figures of the machine.
-  influences const& weights() const { return weights_; }
-
- private:
-  static constexpr std::size_t least = 4;
-
-  static influences best_of(std::vector<trial> const& list, std::vector<influences> const& around) {
-    detail::ridge const data(list);
-    influences best{};
-    double least_error = std::numeric_limits<double>::infinity();
-    for (auto const& w0 : around)
-      for (double const lambda :
-           {std::numeric_limits<double>::infinity(), 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5}) {
-        double error = 0;
-        auto const w = data.weights(w0, lambda, error);
-        if (error < least_error * (1 - 1e-9)) least_error = error, best = w;
-      }
-    return best;
-  }
-
-  influences weights_{};
+  strategy_space const* space_;
+  machine learned_;  // the assumed machine times exp(moved_)
+  influences moved_{}, rest_{};
+  std::vector<trial> at_;  // the trials of this cluster, predicted on this machine
+  std::size_t moved_with_ = 0;
 };
 
 }  // namespace ashlar::sync

@@ -37,12 +37,9 @@ inline search::program program_of(strategy_space const& space, search::plan cons
   return search::overlapped(serial, space.machine(), o).made;
 }
 
-/// Returns the price of a step. Communicates nothing.
-inline price price_of(strategy_space const& space, search::plan const& plan,
-                      search::bucket_rule const& division, bool with_influences) {
+/// Returns the price of a step's program on machine `m`. Communicates nothing.
+inline price price_of(search::program const& made, machine const& m, bool with_influences) {
   constexpr double step = 1.25;
-  auto const made = program_of(space, plan, division);
-  auto const& m = space.machine();
   price p;
   p.seconds = search::timeline_of(made, m).seconds;
   p.fits = m.memory == 0 || search::high_water(made).peak <= m.memory;

@@ -17,8 +17,7 @@
 //   ranker           predicted seconds times a correction    the two-way LSTM, or another network
 //   fidelity         –                                       candidates below the level are
 //                                                            rejected (fidelity.hpp)
-//   chosen           the best by score, plus a bonus for strategies that no other one chosen has,
-//                    as in AutoTVM (Chen et al., NeurIPS 2018)
+//   chosen           the highest upper confidence bounds      the best by score and diversity
 //
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
 // The result is the fastest trial, so it is as good as the measurements. A log of earlier trials
@@ -111,9 +110,9 @@ class tuner {
     // A round without a trial can have had bad luck, but a small space can also be exhausted.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
-      auto chosen = choose(elite(proposals()));
-      for (auto& c : chosen)
-        if (done_ < o_.trials) try_out(c);
+      auto const list = elite(proposals());
+      for (auto const k : ranker_.choose(list, o_.each_round, o_.diversity))
+        if (done_ < o_.trials) try_out(list[k].strategy);
       empty = own_.size() > before ? 0 : empty + 1;
       if (own_.size() > before && done_ < o_.trials) learn();
     }
@@ -135,8 +134,7 @@ class tuner {
     auto const plan = optimal(space_.net(), space_.start(), space_.machine(), how).chosen;
     optimum_ = space_.candidate_of(plan);
     if (done_ < o_.trials && !was_tried(*optimum_)) {
-      auto c = described(*optimum_);
-      try_out(c);
+      try_out(*optimum_);
     }
   }
 
@@ -146,28 +144,19 @@ class tuner {
     return false;
   }
 
-  described_candidate described(candidate c) const {
-    described_candidate made;
-    made.features = features_of(space_, c);
-    if (ranker_.reads_price())
-      made.predicted = price_of(space_, space_.plan_of(c), c.division, true);
-    made.strategy = std::move(c);
-    return made;
-  }
-
   /// Measures a candidate, unless it does not fit in memory.
-  void try_out(described_candidate& c) {
-    auto const plan = space_.plan_of(c.strategy);
-    if (c.predicted.seconds == 0) c.predicted = price_of(space_, plan, c.strategy.division, true);
-    if (!c.predicted.fits) return;
-    double const seconds = measure_(plan, c.strategy.division);
+  void try_out(candidate const& c) {
+    auto const plan = space_.plan_of(c);
+    auto const assumed = price_of(program_of(space_, plan, c.division), space_.machine(), true);
+    if (!assumed.fits) return;
+    double const seconds = measure_(plan, c.division);
     if (!(seconds > 0) || !std::isfinite(seconds))
       throw error("sync::tune", "a trial took " + std::to_string(seconds) +
                                     " seconds. Return the positive seconds of a step, the same on "
                                     "all ranks.");
     ++done_;
     own_.push_back(
-        {hash_, seconds, c.predicted.seconds, c.predicted.slopes, c.features.totals, c.strategy});
+        {hash_, seconds, assumed.seconds, assumed.slopes, features_of(space_, c).totals, c});
     log_.trials.push_back(own_.back());
   }
 
@@ -188,56 +177,25 @@ class tuner {
       }
       bool is_new = !was_tried(c);
       for (auto const& it : list) is_new = is_new && !(it.strategy == c);
-      if (is_new) list.push_back(described(std::move(c)));
+      if (is_new) list.push_back(ranker_.described(std::move(c)));
     }
     return list;
   }
 
   /// Removes the candidates below the fidelity level, unless fewer than a round would be left.
   std::vector<described_candidate> elite(std::vector<described_candidate> list) {
-    std::stable_sort(list.begin(), list.end(), [&](auto const& a, auto const& b) {
-      return ranker_.score(a) > ranker_.score(b);
-    });
+    for (auto& c : list) c.score = ranker_.score(c);
+    std::stable_sort(list.begin(), list.end(),
+                     [](auto const& a, auto const& b) { return a.score > b.score; });
     auto kept = list.size();
     if (o_.filters && level_) {
-      double const least = ranker_.score(own_[*level_]);
+      double const least = ranker_.score(ranker_.described(own_[*level_].strategy));
       kept = 0;
-      while (kept < list.size() && ranker_.score(list[kept]) >= least) ++kept;
+      while (kept < list.size() && list[kept].score >= least) ++kept;
       kept = std::max(kept, std::min(list.size(), static_cast<std::size_t>(o_.each_round)));
     }
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
     return list;
-  }
-
-  /// Chooses the candidates of a round, greedily: score between 0 and 1, plus the bonus times the
-  /// share of the parameters whose strategy no candidate chosen before has.
-  std::vector<described_candidate> choose(std::vector<described_candidate> list) const {
-    std::vector<described_candidate> chosen;
-    if (list.empty()) return chosen;
-    std::vector<double> scores;
-    for (auto const& c : list) scores.push_back(ranker_.score(c));
-    double const most = scores.front(), least = scores.back();
-    std::vector<std::vector<bool>> covered;
-    for (auto const& p : space_.parameters()) covered.emplace_back(p.strategies.size(), false);
-    while (!list.empty() && static_cast<int>(chosen.size()) < o_.each_round) {
-      std::size_t best = 0;
-      double best_value = -1;
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        double fresh = 0;
-        for (std::size_t k = 0; k < covered.size(); ++k)
-          fresh += covered[k][static_cast<std::size_t>(list[i].strategy.picks[k])] ? 0 : 1;
-        double const value = (most > least ? (scores[i] - least) / (most - least) : 0) +
-                             o_.diversity * fresh /
-                                 double(std::max<std::size_t>(covered.size(), 1));
-        if (value > best_value) best_value = value, best = i;
-      }
-      for (std::size_t k = 0; k < covered.size(); ++k)
-        covered[k][static_cast<std::size_t>(list[best].strategy.picks[k])] = true;
-      chosen.push_back(std::move(list[best]));
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(best));
-      scores.erase(scores.begin() + static_cast<std::ptrdiff_t>(best));
-    }
-    return chosen;
   }
 
   /// Finds the fidelity level of the ranker, which has not seen the last trials yet, and trains it.
@@ -246,7 +204,7 @@ class tuner {
       std::vector<double> scores, seconds;
       auto const first = own_.size() - std::min(own_.size(), recent);
       for (auto k = first; k < own_.size(); ++k) {
-        scores.push_back(ranker_.score(own_[k]));
+        scores.push_back(ranker_.score(ranker_.described(own_[k].strategy)));
         seconds.push_back(own_[k].seconds);
       }
       level_ = fidelity_trial(scores, seconds, o_.accuracy);
