@@ -3,9 +3,9 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of
-// checkpoints, headers of safetensors files, flight records and logs of trials. A reader must return a value or
-// throw ashlar::error. A reader is faulty if it throws any other exception, or if it accepts a plan
-// that the rules of the layers do not permit.
+// checkpoints, headers of safetensors files, flight records and logs of trials. A reader must
+// return a value or throw ashlar::error. A reader is faulty if it throws any other exception, or if
+// it accepts a plan that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>

@@ -5,8 +5,8 @@
 
 // The figures of a machine, and how much each of them influences the seconds of a step. The
 // influence of a figure is the elasticity of these seconds: if it grows by a quarter, the seconds
-// grow by the factor 1.25 to the power of the influence (price.hpp). So 0 means that the figure does
-// not matter, and 1 that the seconds are proportional to it:
+// grow by the factor 1.25 to the power of the influence (price.hpp). So 0 means that the figure
+// does not matter, and 1 that the seconds are proportional to it:
 //
 //   intra, inter alpha         seconds of a message inside a node, between nodes
 //   intra, inter beta          seconds of a byte inside a node, between nodes (with machine::flow)

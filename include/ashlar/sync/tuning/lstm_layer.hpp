@@ -3,8 +3,8 @@
 
 #pragma once
 
-// One direction of one layer of a long short-term memory (Hochreiter and Schmidhuber, 1997), forward
-// and backward through time, in double:
+// One direction of one layer of a long short-term memory (Hochreiter and Schmidhuber, 1997),
+// forward and backward through time, in double:
 //
 //   i, f, o = sigmoid(W x + U h' + b),   g = tanh(W x + U h' + b)
 //   c = f c' + i g,                      h = o tanh(c)

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The predicted price of a candidate: the seconds of the timeline of its program, whether it fits in
-// memory, and the influences of the machine's figures on the seconds (influences.hpp).
+// The predicted price of a candidate: the seconds of the timeline of its program, whether it fits
+// in memory, and the influences of the machine's figures on the seconds (influences.hpp).
 
 #include <cmath>
 #include <cstddef>

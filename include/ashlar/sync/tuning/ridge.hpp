@@ -9,8 +9,8 @@
 //   minimize  sum over the trials of (log(measured / predicted) - constant - w · influences)²
 //             + λ |w - w0|²
 //
-// Each cluster has a constant of its own, which is not penalized. In the Bayesian reading, trials are
-// off by σ and weights by σ / sqrt(λ). Then σ · deviation(x) is the standard deviation of the
+// Each cluster has a constant of its own, which is not penalized. In the Bayesian reading, trials
+// are off by σ and weights by σ / sqrt(λ). Then σ · deviation(x) is the standard deviation of the
 // correction of a candidate with influences x.
 
 #include <array>
