@@ -17,7 +17,7 @@
 //   ranker           predicted seconds times a correction    the two-way LSTM, or another network
 //   fidelity         –                                       candidates below the level are
 //                                                            rejected (fidelity.hpp)
-//   chosen           the highest upper confidence bounds      the best by score and diversity
+//   chosen           the highest upper confidence bounds     the best by score and diversity
 //
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
 // The result is the fastest trial, so it is as good as the measurements. A log of earlier trials
@@ -107,7 +107,7 @@ class tuner {
   trial_log run() {
     if (o_.starts_optimal) try_optimum();
     ranker_.fit(own_, others_);
-    // A round without a trial can have had bad luck, but a small space can also be exhausted.
+    // After a round without a trial the next one may have more luck, or the space is exhausted.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
       auto const list = elite(proposals());
@@ -133,9 +133,7 @@ class tuner {
     how.wires = o_.wires;
     auto const plan = optimal(space_.net(), space_.start(), space_.machine(), how).chosen;
     optimum_ = space_.candidate_of(plan);
-    if (done_ < o_.trials && !was_tried(*optimum_)) {
-      try_out(*optimum_);
-    }
+    if (done_ < o_.trials && !was_tried(*optimum_)) try_out(*optimum_);
   }
 
   bool was_tried(candidate const& c) const {
