@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the page bench/results/autodist.md: strategies of synchronization on AutoDist's models and
-# clusters (bench/synchronize), and steps under every builder on simulated clusters
-# (tests/smpi/synchronize.cpp).
+# clusters (bench/synchronize), what tuning by trials learns on them, and steps under every builder on
+# simulated clusters (tests/smpi/synchronize.cpp).
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -12,7 +12,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_synchronize.sh [--quick] [--report] [-h]
-About three minutes on one core, and more for the simulated clusters, which need SimGrid.
+About six minutes on one core, and more for the simulated clusters, which need SimGrid.
   --quick    one model, two clusters and 16 ranks, a minute; into the build folder, not into the page
   --report   only tables and page, from the existing figures" "$@"
 
@@ -21,6 +21,13 @@ page=bench/results/autodist.md
 figures=bench/results/autodist
 models=(vgg16 resnet101 densenet121 bert-large bert-3l ncf)
 options=()
+learning=(
+  "--ranking --models ncf,bert-3l --clusters A2,B3,B7 --seeds 3"
+  "--ranking --models vgg16,resnet101,bert-large --clusters B7"
+  "--transfer --models ncf --clusters B7,B3 --seeds 2"
+  "--transfer --models bert-3l --clusters B7,B3"
+  "--published --models vgg16,bert-large --clusters A2,B7"
+)
 simulated=(
   "a=16 bandwidth" "a=64 bandwidth" "a=16,b=16 bandwidth"
   "node=4,gpu=4 bandwidth" "node=8,gpu=8 bandwidth" "node=32,gpu=8 bandwidth"
@@ -31,6 +38,8 @@ simulated=(
 if [ "$quick" = yes ]; then
   figures="$build/bench/autodist_figures"
   models=(ncf) options=(--clusters "A2,B7" --samples 20)
+  learning=("--ranking --models ncf --clusters A2" "--transfer --models ncf --clusters A2,A1"
+    "--published --models ncf --clusters A2")
   simulated=("a=16 bandwidth")
 fi
 mkdir -p "$figures"
@@ -67,6 +76,10 @@ if [ "$report_only" = no ]; then
   rm -f "$figures"/*.csv
   for model in "${models[@]}"; do
     "$build/bench/synchronize" --models "$model" --folder "$figures" "${options[@]}"
+  done
+  for part in "${learning[@]}"; do
+    # shellcheck disable=SC2086 # A part is several options.
+    "$build/bench/synchronize" $part --folder "$figures"
   done
   printf '%s, CPU time on one of %s cores of %s, %s.\n' "$(LC_ALL=C date '+%d %B %Y')" "$(nproc)" \
     "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
@@ -206,6 +219,39 @@ strategies() {
 routes() {
   heading "model | cluster | largest parameter | its gradient | its value"
   rows routes '{ printf "| %s | %s | %s | %s | %s |\n", $c["model"], $c["cluster"], $c["strategy"], $c["gradient"], $c["back"] }'
+}
+
+ranking() {
+  heading "model | cluster | wires | seed of the factors | strategies | pairs | predicted right | corrected right | optimal ms | tuned ms"
+  rows ranking '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $c["model"], $c["cluster"], $c["wires"], $c["seed"],
+    $c["near"], $c["pairs"], $c["pairs"] > 0 ? $c["prediction"] " %" : "", $c["pairs"] > 0 ? $c["corrected"] " %" : "", $c["optimal_ms"],
+    $c["tuned_ms"] }'
+}
+
+# ranking_verdict: says what of the demands on rankings is met.
+ranking_verdict() {
+  rows ranking '$c["pairs"] > 0 {
+    ++n; pairs += $c["pairs"]; before += $c["pairs"] * $c["prediction"]; after += $c["pairs"] * $c["corrected"]
+    low += $c["corrected"] < 85; worse += $c["corrected"] < $c["prediction"]
+    loss = $c["prediction"] - $c["corrected"]; most = loss > most ? loss : most
+    g = $c["optimal_ms"] / $c["tuned_ms"]; top = g > top ? g : top; slow += g < 0.9999
+    least = n == 1 || g < least ? g : least
+  } END {
+    printf "After 20 trials, %.1f %% of all pairs are in the right order, and %.1f %% by the prediction. The corrected ranking is below 85 %% in %d of\n%d cases, and below the prediction in %d of them, by at most %.1f percentage points. The fastest trial is up to %.3f times as fast as\n`optimal`; noise made it slower in %d cases (%.3f).\n",
+      after / pairs, before / pairs, low, n, worse, most, top, slow, least
+  }'
+}
+
+transfer() {
+  heading "model | from | to | factors | seed | pairs | prediction | file alone | 20 trials | 20 with the file | 100 trials"
+  rows transfer '{ printf "| %s | %s | %s | %s | %s | %s | %s %% | %s %% | %s %% | %s %% | %s %% |\n", $c["model"], $c["from"], $c["to"], $c["factors"],
+    $c["seed"], $c["pairs"], $c["prediction"], $c["started_0"], $c["twenty"], $c["started_20"], $c["hundred"] }'
+}
+
+published() {
+  heading "model | cluster | method | trials | best ms | optimal ms | best / optimal | first trial within 3 %"
+  rows published '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", $c["model"], $c["cluster"], $c["method"], $c["trials"], $c["best_ms"],
+    $c["optimal_ms"], $c["ratio"], $c["first_within_3"] }'
 }
 
 simulated() {

@@ -14,6 +14,12 @@
 //   chunks       all-reduces with each division into buckets
 //   strategies   the bytes of parameters by the strategy that sync::optimal has chosen
 //   routes       how the gradient of the largest parameter moves
+//
+// With one of these options it writes a table on tuning by trials instead (learning.hpp):
+//
+//   bench/synchronize --ranking --models ncf,bert-3l --clusters A2,B7 --seeds 3
+//   bench/synchronize --transfer --models ncf --clusters B7,B3
+//   bench/synchronize --published --models vgg16 --clusters A2,B7
 
 #include <cstdio>
 #include <ctime>
@@ -28,6 +34,7 @@
 #include <ashlar/sync/optimal.hpp>
 
 #include "../support/csv.hpp"
+#include "learning.hpp"
 #include "trials.hpp"
 
 namespace {
@@ -39,6 +46,8 @@ struct arguments {
   std::vector<std::string> models = paper_models, clusters;
   std::string folder;
   int samples = 200;
+  int seeds = 1;
+  bool ranking = false, transfer = false, published = false;
 };
 
 std::string percent(double part) {
@@ -82,9 +91,11 @@ class tables {
     trial const &paper = best_of(all, true), &best = best_of(all, false);
     int hits_paper = 0, hits_best = 0, first_hit = 0, first_near = 0;
     double sampled = 1e300;
-    sampler random(net, plain, c.machine, 17);
+    sync::strategy_space const space(net, plain, c.machine);
+    sync::guided_sampler random(space, 17);
     for (int k = 1; k <= args_.samples; ++k) {
-      double const seconds = random.next();
+      auto const drawn = random.draw();
+      double const seconds = seconds_of(net, space.plan_of(drawn), c.machine, drawn.division);
       sampled = std::min(sampled, seconds);
       hits_paper += seconds < paper.seconds;
       hits_best += seconds < best.seconds;
@@ -180,9 +191,19 @@ int main(int argc, char** argv) {
   app.add_option("--clusters", args.clusters, "A1, A2, B1, B3, B5, B7, B8, B11")->delimiter(',');
   app.add_option("--samples", args.samples, "random strategies for each cell")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--ranking", args.ranking, "how well tuning by trials ranks strategies");
+  app.add_flag("--transfer", args.transfer, "the same with trials of the first cluster as a start");
+  app.add_flag("--published", args.published, "AutoDist's Algorithm 1 beside sync::optimal");
+  app.add_option("--seeds", args.seeds, "cases of --ranking and --transfer for each cell")
+      ->check(CLI::PositiveNumber);
   app.add_option("--folder", args.folder, "append each part to a file in this folder");
   CLI11_PARSE(app, argc, argv);
   try {
+    learning_tables const learning{args.folder, args.models, args.clusters, args.seeds};
+    if (args.ranking) learning.ranking();
+    if (args.transfer) learning.transfer();
+    if (args.published) learning.published();
+    if (args.ranking || args.transfer || args.published) return 0;
     tables all(args);
     for (auto const& model : args.models)
       for (auto const& name : args.clusters) all.add(model, cluster_named(name));

@@ -3,9 +3,7 @@
 
 #include "trials.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <cstdint>
 
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/overlapped.hpp>
@@ -66,67 +64,6 @@ std::vector<trial> builder_trials(search::problem const& net, search::plan const
       list.push_back({b.name, name, is_of_paper, seconds_of(net, b.plan, m, rule)});
     }
   return list;
-}
-
-bool sampler::is_split(double bytes) {
-  constexpr double low = 1e5, high = 64 << 20;
-  return bytes > low && uniform() < (bytes - low) / (high - low);
-}
-
-void sampler::deal(std::vector<search::parameter_choice>& picked,
-                   std::vector<double> const& bytes) {
-  auto const& t = plain_.mesh;
-  std::vector<std::size_t> order;
-  double total = 0;
-  for (std::size_t k = 0; k < picked.size(); ++k)
-    if (picked[k].updated_at().has_owned()) order.push_back(k), total += bytes[k];
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return bytes[a] > bytes[b]; });
-  std::vector<double> load(static_cast<std::size_t>(t.ranks()), 0);
-  double const equal = total / t.ranks();
-  for (auto const k : order) {
-    std::vector<double> weights;
-    for (double const own : load) weights.push_back(std::exp((equal - own) / equal));
-    auto const owner = std::discrete_distribution<std::size_t>(weights.begin(),
-                                                               weights.end())(random_);
-    load[owner] += bytes[k];
-    auto const at = t.coordinates_of(static_cast<int>(owner));
-    ashlar::placement owned = picked[k].updated_at();
-    for (int a = 0; a < owned.axes(); ++a)
-      if (owned[a].is_owned())
-        owned = owned.with(a, ashlar::owned(at[static_cast<std::size_t>(a)]));
-    if (picked[k].is_updated_apart()) picked[k].update = owned;
-    else picked[k].store = owned;
-  }
-}
-
-double sampler::next() {
-  std::vector<search::parameter_choice> picked;
-  std::vector<double> bytes;
-  double reduced = 0;
-  for (int i = 0; i < net_.size(); ++i)
-    for (int k = 0; k < plain_[i].parameters.size(); ++k) {
-      auto const& spec = net_.spec(i).parameters[k];
-      if (spec.tie == search::tie_role::later) continue;
-      auto const all = sync::strategies(plain_[i].parameters[k], spec.extents, plain_.mesh);
-      bytes.push_back(double(spec.extents.elements()) * net_.accumulation_size);
-      bool const by_server = uniform() < 0.5, in_parts = is_split(bytes.back());
-      std::vector<search::parameter_choice> permitted;
-      for (auto const& s : all) {
-        auto const& at = s.updated_at();
-        if (by_server && at.has_owned() != in_parts && !(at == sync::stored_as_used(s)))
-          permitted.push_back(s);
-      }
-      picked.push_back(permitted.empty() ? all[0] : permitted[below(permitted.size())]);
-      reduced += permitted.empty() ? bytes.back() : 0;
-    }
-  deal(picked, bytes);
-  std::size_t at = 0;
-  auto const plan = sync::changed_plan(
-      "bench/synchronize", net_, plain_, machine_,
-      [&](search::parameter_choice& p, ashlar::shape const&) { p = picked[at++]; });
-  auto const groups = static_cast<double>(1 + below(20));
-  return seconds_of(net_, plan, machine_,
-                    {bucketing::by_bytes, static_cast<std::int64_t>(reduced / groups) + 1});
 }
 
 }  // namespace ashlar_bench

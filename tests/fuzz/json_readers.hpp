@@ -3,9 +3,9 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of
-// checkpoints, headers of safetensors files and flight records. A reader must return a value or
-// throw ashlar::error. A reader is faulty if it throws any other exception, or if it accepts a plan
-// that the rules of the layers do not permit.
+// checkpoints, headers of safetensors files, flight records and logs of trials. A reader must
+// return a value or throw ashlar::error. A reader is faulty if it throws any other exception, or if
+// it accepts a plan that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +19,7 @@
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/io/json/trial_file.hpp>
 #include <ashlar/signature/training_row.hpp>
 
 namespace ashlar_test {
@@ -72,6 +73,10 @@ inline int accepted_by_readers(std::string_view text) {
   attempt([](nlohmann::json const& j) {
     auto const file = io::flight_of(j);
     (void)ashlar::watch::diagnose(file.mesh, file.ranks);
+  });
+  attempt([](nlohmann::json const& j) {
+    for (auto const& t : io::trials_of(j).trials)
+      if (!(t.seconds > 0) || t.strategy.picks.size() != t.strategy.owners.size()) std::abort();
   });
   auto const check = [](ashlar::search::plan const& plan) {
     for (int i = 0; i < plan.size(); ++i)

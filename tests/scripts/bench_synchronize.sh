@@ -5,7 +5,7 @@
 #
 # Runs the benchmark of synchronizations on two cells and checks the tables that it writes. No
 # builder may be faster than the searched strategies, and no sample by more than 2 %. Times of
-# searches are not checked.
+# searches are not checked. It also runs a part of the benchmark on tuning by trials.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/synchronize"
@@ -20,6 +20,14 @@ awk -F, '
   $c["optimal"] > $c["builder_seconds"] || $c["optimal"] > 1.02 * $c["sampled"] { print; bad = 1 }
   END { exit bad }' "$work/choice.csv"
 [ "$(wc -l <"$work/routes.csv")" -eq 3 ] || { cat "$work/routes.csv"; exit 1; }
+
+"$program" --ranking --models ncf --clusters A2 --folder "$work" >"$work/output"
+[ "$(wc -l <"$work/ranking.csv")" -eq 3 ] || { cat "$work/ranking.csv"; exit 1; }
+if "$program" --transfer --models ncf --clusters A2 >"$work/output" 2>&1; then
+  echo "a transfer without a second cluster did not fail"
+  exit 1
+fi
+grep -q 'needs two clusters' "$work/output" || { cat "$work/output"; exit 1; }
 
 if "$program" --models cows >"$work/output" 2>&1; then
   echo "an unknown model did not fail"

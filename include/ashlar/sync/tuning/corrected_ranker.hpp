@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Ranks candidates by predicted seconds times a learned correction:
+//
+//   log(seconds) = log(predicted) + w · influences + constant
+//
+// So only log(measured / predicted) is learned, by ridge regression (ridge.hpp). The constant does
+// not change the ranking. The weights w are logarithms of factors between true and assumed figures
+// of the machine (influences.hpp). The correction is linear only for small factors, so the
+// prediction is made on a machine with the figures that were learned before, and the regression is
+// repeated there (the Gauss-Newton method).
+//
+//   other clusters   w is fitted to their trials first. The result w0 is what this cluster begins
+//                    with, and towards which w is drawn.
+//   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
+//                    logarithms of factors by about 0.3 from what is assumed
+//   choosing         the candidates of a round are those with the best scores if each has the luck
+//                    of two standard deviations of its correction (upper confidence bound). One
+//                    that was chosen makes the corrections of similar ones less uncertain.
+//
+// Without trials the ranking is that of the prediction.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ashlar/sync/tuning/price.hpp>
+#include <ashlar/sync/tuning/ridge.hpp>
+#include <ashlar/sync/tuning/trial.hpp>
+
+namespace ashlar::sync {
+
+class corrected_ranker {
+ public:
+  /// The space must outlive this object.
+  explicit corrected_ranker(strategy_space const& space)
+      : space_(&space), learned_(space.machine()) {}
+
+  /// Learns from the trials of this cluster, and from those of others. `own` must begin with the
+  /// trials of the call before.
+  void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
+    influences const earlier = others.size() < least ? influences{}
+                                                     : ridge(others).weights({}, penalty);
+    // Trials are priced anew after the first ones, and whenever their number has grown by half.
+    bool const moves = at_.empty() || 2 * own.size() >= 3 * moved_with_;
+    for (int times = moves ? 2 : 1; times > 0; --times) {
+      if (moves) {
+        moved_with_ = own.size();
+        move_to(times == 2 && at_.empty() ? earlier : weights());
+      }
+      for (auto k = at_.size(); k < own.size(); ++k) at_.push_back(priced(own[k]));
+      rest_ = {};
+      for (std::size_t k = 0; k < rest_.size(); ++k) rest_[k] = earlier[k] - moved_[k];
+      if (own.size() >= least) rest_ = ridge(at_).weights(rest_, penalty);
+    }
+  }
+
+  /// Returns the price of a candidate's program on the machine with the learned figures.
+  price price_of(search::program const& made) const { return sync::price_of(made, learned_, true); }
+  price price_of(candidate const& c) const {
+    return price_of(program_of(*space_, space_->plan_of(c), c.division));
+  }
+
+  /// Returns the score of a candidate, whose price is that of price_of. A higher score means a
+  /// faster step.
+  double score(price const& p) const { return -std::log(p.seconds) - dot(rest_, p.slopes); }
+
+  /// Returns the numbers of at most `count` candidates with these prices, to be measured next.
+  std::vector<std::size_t> choose(std::vector<price> const& list, int count) const {
+    ridge known(at_);
+    std::vector<std::size_t> chosen;
+    std::vector<bool> is_chosen(list.size(), false);
+    while (static_cast<int>(chosen.size()) < count && chosen.size() < list.size()) {
+      auto best = list.size();
+      double best_value = 0;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        if (is_chosen[k]) continue;
+        double const value = score(list[k]) + 2 * sigma * known.deviation(list[k].slopes, penalty);
+        if (best == list.size() || value > best_value) best = k, best_value = value;
+      }
+      is_chosen[best] = true;
+      chosen.push_back(best);
+      known.add(list[best].slopes);
+    }
+    return chosen;
+  }
+
+  /// Returns the learned logarithms of the factors between true and assumed figures, divided by the
+  /// factor of computations.
+  influences weights() const {
+    influences w = moved_;
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] += rest_[k];
+    return w;
+  }
+
+ private:
+  static constexpr std::size_t least = 4;  // trials from which something is learned
+  static constexpr double penalty = 0.0025;
+  static constexpr double sigma = 0.015;
+  static constexpr double most = 2;  // the largest logarithm of a factor
+
+  /// Predicts on a machine whose figures are the assumed ones times exp(w).
+  void move_to(influences w) {
+    learned_ = space_->machine();
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      w[k] = std::clamp(w[k], -most, most);
+      learned_ = scaled(learned_, static_cast<influence>(k), std::exp(w[k]));
+    }
+    moved_ = w;
+    rest_ = {};
+    at_.clear();
+  }
+
+  /// Returns a trial with the prediction on the machine with the learned figures.
+  trial priced(trial t) const {
+    auto const p = price_of(t.strategy);
+    t.predicted = p.seconds;
+    t.slopes = p.slopes;
+    return t;
+  }
+
+  strategy_space const* space_;
+  machine learned_;  // the assumed machine times exp(moved_)
+  influences moved_{}, rest_{};
+  std::vector<trial> at_;  // the trials of this cluster, predicted on this machine
+  std::size_t moved_with_ = 0;
+};
+
+}  // namespace ashlar::sync

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The fidelity of a ranker (AutoDist, section 2.4): the highest of its scores below which it ranks
+// the trials right. There it is trusted, so candidates with lower scores are rejected.
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include <ashlar/sync/tuning/pairwise_loss.hpp>
+
+namespace ashlar::sync {
+
+/// Returns the number of the trial whose score is the fidelity level: the trial with the highest
+/// score such that, of all pairs of trials up to this score, at least the share `wanted` is ranked
+/// right. Returns nothing if there is none. Expects lists of the same size.
+inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scores,
+                                                 std::vector<double> const& seconds,
+                                                 double wanted = 0.8) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
+  std::optional<std::size_t> level;
+  std::vector<double> lower, times;
+  for (auto const k : order) {
+    lower.push_back(scores[k]);
+    times.push_back(seconds[k]);
+    if (lower.size() >= 2 && ranking_accuracy(lower, times) >= wanted) level = k;
+  }
+  return level;
+}
+
+}  // namespace ashlar::sync

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The predicted price of a candidate: the seconds of the timeline of its program, whether it fits
+// in memory, and the influences of the machine's figures on the seconds (influences.hpp).
+
+#include <cmath>
+#include <cstddef>
+
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/high_water.hpp>
+#include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/timeline.hpp>
+#include <ashlar/sync/tuning/influences.hpp>
+#include <ashlar/sync/tuning/strategy_space.hpp>
+
+namespace ashlar::sync {
+
+/// A candidate's predicted costs on the machine of its space.
+struct price {
+  double seconds = 0;   ///< of a step
+  bool fits = true;     ///< whether the step fits in the memory of the machine
+  influences slopes{};  ///< only if they were asked for
+};
+
+/// Returns the program of a step of a candidate's plan. If problem::overlap is set, it is the one
+/// in which communication overlaps with computations.
+inline search::program program_of(strategy_space const& space, search::plan const& plan,
+                                  search::bucket_rule const& division) {
+  auto serial = search::build(space.net(), plan, space.machine());
+  if (!space.net().overlap) return serial;
+  search::overlap_options o;
+  o.limit = space.machine().memory;
+  o.division = division;
+  return search::overlapped(serial, space.machine(), o).made;
+}
+
+/// Returns the price of a step's program on machine `m`. Communicates nothing.
+inline price price_of(search::program const& made, machine const& m, bool with_influences) {
+  constexpr double step = 1.25;
+  price p;
+  p.seconds = search::timeline_of(made, m).seconds;
+  p.fits = m.memory == 0 || search::high_water(made).peak <= m.memory;
+  for (int k = 0; k < influences_size && with_influences; ++k) {
+    double const other =
+        search::timeline_of(made, scaled(m, static_cast<influence>(k), step)).seconds;
+    p.slopes[static_cast<std::size_t>(k)] = std::log(other / p.seconds) / std::log(step);
+  }
+  return p;
+}
+
+}  // namespace ashlar::sync

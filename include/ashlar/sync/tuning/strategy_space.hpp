@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The space of strategies that `tune` searches, as data. A candidate is a point of the space:
+//
+//   for each parameter    one of its strategies (sync/strategies.hpp), and its owner if this
+//                         strategy has one
+//   for the whole step    how gradients are divided into buckets (step/bucket_rule.hpp)
+//
+// A tied parameter counts once. Layouts and numbers of micro-batches are those of the plan from
+// which the space was made. Gradients are tensors, not rows.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/sync/strategies.hpp>
+#include <ashlar/sync/tuning/candidate.hpp>
+
+namespace ashlar::sync {
+
+/// A parameter of a space, with the strategies that it can have.
+struct tuned_parameter {
+  int element = 0, index = 0;
+  shape extents;
+  double bytes = 0;                                  ///< of its whole gradient
+  std::vector<search::parameter_choice> strategies;  ///< the first one is all-reduce
+};
+
+/// Returns a hash of the names and extents of a net's parameters. Unlike search::hash, it does not
+/// depend on the batch, so it is equal on clusters of different sizes.
+template <int N>
+constexpr std::uint64_t parameters_hash(search::basic_problem<N> const& net) {
+  std::uint64_t h = 1469598103934665603ull;  // FNV-1a
+  auto const mix = [&](std::uint64_t value) {
+    for (int i = 0; i < 8; ++i) h = (h ^ ((value >> (8 * i)) & 0xff)) * 1099511628211ull;
+  };
+  for (int i = 0; i < net.size(); ++i)
+    for (auto const& p : net.spec(i).parameters) {
+      for (char const c : p.name.text)
+        if (c != '\0') mix(static_cast<std::uint64_t>(c));
+      for (int d = 0; d < p.extents.rank(); ++d) mix(static_cast<std::uint64_t>(p.extents[d]));
+      mix(static_cast<std::uint64_t>(p.tie));
+    }
+  return h;
+}
+
+class strategy_space {
+ public:
+  /// Makes the space of plan `chosen` of `net`, to be priced on machine `m`. With `wires`, the
+  /// strategies of a parameter also have these wires. Throws ashlar::error if `chosen` is a plan of
+  /// another net or keeps gradients in rows.
+  strategy_space(search::problem net, search::plan chosen, ashlar::machine const& m,
+                 wire_list const& wires = lossless)
+      : net_(std::move(net)), start_(std::move(chosen)), machine_(m) {
+    check_plan_of("sync::tune", net_, start_);
+    if (search::has_rows(start_))
+      throw error("sync::tune", "chooses strategies of gradients as tensors, but the plan keeps "
+                                "some in rows. Tune a plan without rows, and apply sync::rows to "
+                                "one table of the result with sync::pinned.");
+    for (auto const& wire : wires) detail::check_wire("sync::tune", net_, start_, wire);
+    net_.interleaved = start_.interleaved;
+    for (int i = 0; i < net_.size(); ++i)
+      for (int k = 0; k < start_[i].parameters.size(); ++k) {
+        auto const& spec = net_.spec(i).parameters[k];
+        if (spec.tie == search::tie_role::later) continue;
+        auto const& now = start_[i].parameters[k];
+        parameters_.push_back({i, k, spec.extents,
+                               double(spec.extents.elements()) * net_.accumulation_size,
+                               sync::strategies(now, spec.extents, start_.mesh, wires)});
+        add_to_group(static_cast<int>(parameters_.size()) - 1);
+      }
+  }
+
+  search::problem const& net() const { return net_; }
+  search::plan const& start() const { return start_; }
+  topology const& mesh() const { return start_.mesh; }
+  ashlar::machine const& machine() const { return machine_; }
+  std::vector<tuned_parameter> const& parameters() const { return parameters_; }
+  std::size_t size() const { return parameters_.size(); }
+  /// Groups of equal parameters, such as those of all blocks of a net, by their numbers.
+  std::vector<std::vector<int>> const& groups() const { return groups_; }
+
+  /// Returns the strategy of parameter number `k` under a candidate, with its owner.
+  search::parameter_choice choice(candidate const& c, std::size_t k) const {
+    auto made = parameters_[k].strategies[static_cast<std::size_t>(c.picks[k])];
+    if (!made.updated_at().has_owned()) return made;
+    auto const place = start_.mesh.coordinates_of(c.owners[k]);
+    placement at = made.updated_at();
+    for (int a = 0; a < at.axes(); ++a)
+      if (at[a].is_owned()) at = at.with(a, owned(place[static_cast<std::size_t>(a)]));
+    (made.is_updated_apart() ? made.update : made.store) = at;
+    return made;
+  }
+
+  /// Returns the plan of a candidate of this space, with the costs of a step in which nothing
+  /// overlaps. Communicates nothing.
+  search::plan plan_of(candidate const& c) const {
+    std::size_t next = 0;
+    return changed_plan("sync::tune", net_, start_, machine_,
+                        [&](search::parameter_choice& p, shape const&) { p = choice(c, next++); });
+  }
+
+  /// Returns the candidate whose plan is `chosen`. Throws ashlar::error if a parameter has a
+  /// strategy that is not in the space.
+  candidate candidate_of(search::plan const& chosen,
+                         search::bucket_rule const& division = {}) const {
+    candidate made{{}, {}, division};
+    for (auto const& p : parameters_) {
+      auto const& wanted = chosen[p.element].parameters[p.index];
+      int pick = -1, owner = -1;
+      for (std::size_t s = 0; s < p.strategies.size() && pick < 0; ++s) {
+        auto const& it = p.strategies[s];
+        if (it.wire == wanted.wire && without_owner(it.store) == without_owner(wanted.store) &&
+            without_owner(it.updated_at()) == without_owner(wanted.updated_at()))
+          pick = static_cast<int>(s);
+      }
+      if (pick < 0)
+        throw error("sync::tune", "the plan gives a parameter a strategy that is not one of "
+                                  "sync::strategies. Apply a builder first.");
+      if (wanted.updated_at().has_owned()) owner = owner_of(wanted.updated_at());
+      made.picks.push_back(pick);
+      made.owners.push_back(owner);
+    }
+    return made;
+  }
+
+  /// Returns why a candidate is not one of this space, or null if it is one.
+  char const* fault(candidate const& c) const {
+    if (c.picks.size() != size() || c.owners.size() != size())
+      return "the numbers of its strategies and owners are not the number of parameters.";
+    for (std::size_t k = 0; k < size(); ++k) {
+      auto const& all = parameters_[k].strategies;
+      if (c.picks[k] < 0 || c.picks[k] >= static_cast<int>(all.size()))
+        return "a parameter has no strategy of that number.";
+      bool const has_owner = all[static_cast<std::size_t>(c.picks[k])].updated_at().has_owned();
+      if (has_owner ? c.owners[k] < 0 || c.owners[k] >= start_.mesh.ranks() : c.owners[k] != -1)
+        return "an owner is not a rank of the mesh, or the strategy has no owner.";
+    }
+    return nullptr;
+  }
+
+  /// Returns a hash that distinguishes this space from those of other nets, meshes, layouts, wires
+  /// and machines.
+  std::uint64_t hash() const {
+    std::uint64_t h = search::fingerprint(start_);
+    auto const mix = [&](std::uint64_t value) { h = (h ^ value) * 1099511628211ull; };
+    for (auto const& a : start_.mesh.axis) {
+      mix(static_cast<std::uint64_t>(a.extent));
+      mix(static_cast<std::uint64_t>(a.tier));
+    }
+    for (auto const& p : parameters_)
+      for (auto const& s : p.strategies)
+        for (char const c : to_string(s.wire) + ";") mix(static_cast<std::uint64_t>(c));
+    auto const mix_number = [&](double value) { mix(std::bit_cast<std::uint64_t>(value)); };
+    auto const mix_link = [&](link const& l) {
+      mix_number(l.alpha);
+      mix_number(l.beta);
+    };
+    mix_link(machine_.intra);
+    mix_link(machine_.inter);
+    for (auto const* links : {&machine_.intra_of, &machine_.inter_of}) {
+      mix(links->given);
+      for (auto const& l : links->of) mix_link(l);
+    }
+    for (double const value :
+         {machine_.flops, machine_.memory_bandwidth, machine_.gemm_half, machine_.flow})
+      mix_number(value);
+    return h;
+  }
+
+ private:
+  static placement without_owner(placement at) {
+    for (int a = 0; a < at.axes(); ++a)
+      if (at[a].is_owned()) at = at.with(a, owned(0));
+    return at;
+  }
+
+  /// The first rank that has the coordinates of the owner along the axes of ownership.
+  int owner_of(placement const& at) const {
+    for (int r = 0; r < start_.mesh.ranks(); ++r) {
+      auto const place = start_.mesh.coordinates_of(r);
+      bool is_owner = true;
+      for (int a = 0; a < at.axes(); ++a)
+        if (at[a].is_owned() && !(at[a] == owned(place[static_cast<std::size_t>(a)])))
+          is_owner = false;
+      if (is_owner) return r;
+    }
+    return 0;
+  }
+
+  void add_to_group(int number) {
+    auto const& p = parameters_[static_cast<std::size_t>(number)];
+    for (auto& g : groups_) {
+      auto const& first = parameters_[static_cast<std::size_t>(g[0])];
+      if (first.extents == p.extents && first.strategies == p.strategies) {
+        g.push_back(number);
+        return;
+      }
+    }
+    groups_.push_back({number});
+  }
+
+  search::problem net_;
+  search::plan start_;
+  ashlar::machine machine_;
+  std::vector<tuned_parameter> parameters_;
+  std::vector<std::vector<int>> groups_;
+};
+
+}  // namespace ashlar::sync
