@@ -44,6 +44,9 @@ struct differentiated_formula {
   int x = 0, y = 0, dy = 0, dx = 0;
   /// The node of the targets, if the formula is a loss.
   int target = -1;
+  /// If the formula joins the outputs of the two nets of a branch: the node of the first one, which
+  /// is then weights[0], and x is the second one.
+  int first = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< what errors call a weight, before its name
   inplace_vector<char const*, max_parameters> weight_names;
@@ -54,7 +57,7 @@ struct differentiated_formula {
   std::string name_of(int leaf) const {
     for (int k = 0; k < weights.size(); ++k)
       if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
-    return "x";
+    return first < 0 ? "x" : "the output of the second net";
   }
 };
 
