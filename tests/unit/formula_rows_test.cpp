@@ -90,6 +90,15 @@ TEST_CASE("joins by hand have the rows of their formulas") {
   CHECK(join_rows([](auto u, auto v) { return concat<1>(u, v); }, {6, 4}) == rows_of(end.rows));
 }
 
+TEST_CASE("a slice has the rows in which its dim is whole") {
+  auto const cut = nn::formula("cut", [](auto x) { return slice<1>(x, 1, 2); });
+  CHECK(rows_of(cut.spec({6, 4}).rows) ==
+        std::set<std::string>{"x S(0) y S(0) dy S(0) dx S(0)", "x B y B dy B dx B",
+                              "x B y B dy P dx P", "x P y P dy B dx B", "x P y P dy P dx P"});
+  CHECK(cut.spec({6, 4}).y == ashlar::shape{6, 2});
+  CHECK(cut.spec({6, 4}).saved_values == 0);
+}
+
 TEST_CASE("a formula that joins two tensors keeps what its gradients read") {
   ashlar::shape const x{6, 4};
   auto const gate = nn::formula("gate", [](auto u, auto v) { return silu(u) * v; }).join_spec(x);

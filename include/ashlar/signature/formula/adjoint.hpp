@@ -22,6 +22,7 @@
 //   z = keep u v       du = keep dz v; likewise z = drop u v
 //   z = cumulate u     du = cumulate dz in the other direction
 //   z = join u v       du = the first part of dz      dv = the last part of dz
+//   z = slice u        du = pad dz
 //   z = take_rows u v  du = add_rows dz v
 //
 // A mask v of keep or drop and the numbers v of take_rows have the gradient 0.
@@ -136,6 +137,7 @@ class differentiation {
         give(n.a, add_part(g_, whole, n.out, n.in_a, 0, g_[n.a].extents));
         return give(n.b, add_part(g_, whole, n.out, n.in_b, 1, g_[n.b].extents));
       }
+      case operation::slice: return give(n.a, add_pad(g_, repeated(dz, z), n));
       case operation::take_rows: return give(n.a, add_rows_sum(g_, repeated(dz, z), n));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }

@@ -91,6 +91,8 @@ constexpr signature_table table_of(graph const& g, int i) {
         return row.in[0] == row.out && row.in[1] == row.out && is_added(row.out);
       });
     case operation::part:
+    case operation::slice:
+    case operation::pad:
       return only(sum_signatures(a, out),
                   [](signature const& row) { return row.in[0] == row.out; });
     case operation::take_rows:  // no split of the rows: a shard does not say which rows it has
