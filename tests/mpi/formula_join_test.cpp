@@ -140,14 +140,13 @@ TEST_CASE("outputs of other extents cannot be joined by a formula") {
   auto const net = nn::chain(nn::branch(nn::linear(4, 6), nn::linear(4, 5), gate_of_two));
   CHECK(message_of([&] {
           nn::describe(net, nn::feature_batch{5, 4});
-        }) ==
-        "nn::branch: the first net makes [5, 6] and the second [5, 5], which cannot be joined. A "
-        "formula needs equal extents.");
+        }) == "nn::branch: the first net makes 5x6 and the second 5x5, which cannot be joined. A "
+              "formula needs equal extents.");
   auto const one = nn::formula("one", [](auto u, auto) { return silu(u); });
   CHECK(
       message_of([&] {
         nn::describe(nn::branch(nn::linear(4, 5), nn::linear(4, 5), one), nn::feature_batch{5, 4});
-      }) == "one: the formula does not use the output of the second net of extents [5, 5]. Remove "
+      }) == "one: the formula does not use the output of the second net of extents 5x5. Remove "
             "it from the function's parameters.");
 }
 
