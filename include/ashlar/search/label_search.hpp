@@ -21,6 +21,9 @@
 // `price` is in seconds per byte. The optimum does not depend on it, but the number of labels does.
 // The price that solves the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
+// Labels pass through a residual block with the choice of its two ends fixed, and through a branch
+// with the choices of its begin and its end fixed, one pair after the other.
+//
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
 // making `effort` labels it makes no more. If one of these limits discards a label, complete()
@@ -238,11 +241,18 @@ class label_search : public label_set<N> {
   constexpr void across(int begin, int r, int s, std::vector<int> const& list, double rest,
                         enclosing const& around) {
     int const turn = model_.partner(begin), end = model_.partner(turn);
+    double const at_end = priced_ == nullptr ? 0 : priced_->own(end, s);
+    if (priced_ != nullptr) {  // Most pairs of r and s cost too much.
+      double const after = priced_->across(begin)[r * model_.choices(end).size() + s] + at_end +
+                           rest;
+      bool any = false;
+      for (int const l : list) any = any || this->is_below(labels_.data()[l], after);
+      if (!any) return;
+    }
     branch_so_far branch = begun_.data()[begin].data()[r];
     memory_.set_gradient_of_first(branch, begin, s, around);
     layer_choice turn_choice;
     element_bytes const turn_bytes = memory_.turn_of(begin, r, s, turn_choice);
-    double const at_end = priced_ == nullptr ? 0 : priced_->own(end, s);
     auto const second = what_follows_to(turn, end, s, at_end + rest);
     int const n = model_.choices(turn + 1).size();
     double const* const from_turn = model_.boundary(turn) + r * n;
@@ -317,7 +327,7 @@ class label_search : public label_set<N> {
   }
 
   /// Returns what blocks and branches hold at the end of the labels of a list, which is not empty.
-  constexpr held_by_residuals const& held_in(std::vector<int> const& list) const {
+  constexpr held_by_residuals held_in(std::vector<int> const& list) const {
     return labels_.data()[list.data()[0]].memory.residuals;
   }
 

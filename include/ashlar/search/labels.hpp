@@ -42,6 +42,12 @@ class label_set {
       : model_(model), counted_(counted), priced_(priced), price_(price), limit_(limit),
         known_(known), width_(width), effort_(effort), after_(model) {}
 
+  /// Returns whether a plan that begins with the label may be better than the best known one. `rest`
+  /// is the least cost of all later elements.
+  constexpr bool is_below(label const& l, double rest) const {
+    return l.time + price_ * double(l.counted - limit_) + rest < known_;
+  }
+
   /// Extends a label (a partial plan) by one element and adds the result to the candidates, unless
   /// a bound of time or memory excludes it.
   ///   before     the label to extend
