@@ -332,8 +332,8 @@ class label_search : public label_set<N> {
   }
 
   chain_memory<N> memory_;
-  /// Per branch and choice of its begin: what is known of the branch since its begin was added last.
-  /// It is the same for all labels of the begin with this choice.
+  /// Per branch and choice of its begin: what is known of the branch since its begin was added
+  /// last. It is the same for all labels of the begin with this choice.
   scratch<scratch<branch_so_far>> begun_;
 };
 

@@ -42,8 +42,8 @@ class label_set {
       : model_(model), counted_(counted), priced_(priced), price_(price), limit_(limit),
         known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Returns whether a plan that begins with the label may be better than the best known one. `rest`
-  /// is the least cost of all later elements.
+  /// Returns whether a plan that begins with the label may be better than the best known one.
+  /// `rest` is the least cost of all later elements.
   constexpr bool is_below(label const& l, double rest) const {
     return l.time + price_ * double(l.counted - limit_) + rest < known_;
   }
