@@ -27,6 +27,8 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::placement, ashlar::sbp;
 
+constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
+
 /// One operator of a random program: its operands are earlier results.
 struct random_step {
   int what, u, v, dim;
@@ -62,6 +64,12 @@ struct random_program {
           all.push_back((s.dim == 0 ? cumulative_sum<0>(u) : cumulative_sum<1>(u)) * v);
           break;
         case 17: all.push_back(matmul(concat<1>(u, v), concat<0>(v, u))); break;
+        case 18: {  // index 0 of one, and the others of the other
+          auto const cut = s.dim == 0 ? concat<0>(slice<0>(u, 1, extent - 1), slice<0>(v, 0, 1))
+                                      : concat<1>(slice<1>(v, 0, 1), slice<1>(u, 1, extent - 1));
+          all.push_back(cut * v);
+          break;
+        }
         default: {
           auto const ids = where(relu(v), 1, 0.0 * v);
           all.push_back(einsum<"abc,ab->ac">(take_rows(concat<0>(u, tanh(u)), ids), v));
@@ -82,8 +90,6 @@ std::string text_of(random_program const& program) {
   return text;
 }
 
-constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
-
 /// Draws a random program in which all operands are used and all extents fit. Returns the program
 /// and its formula.
 std::pair<random_program, ashlar::formulas::differentiated_formula>
@@ -96,7 +102,7 @@ draw_program(std::mt19937& random) {
     random_program program;
     std::size_t const count = 2 + static_cast<std::size_t>(below(7));
     for (std::size_t i = 0; i < count; ++i)
-      program.steps.push_back({below(19), below(3 + i), below(3 + i), below(2)});
+      program.steps.push_back({below(20), below(3 + i), below(3 + i), below(2)});
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {

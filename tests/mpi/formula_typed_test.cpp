@@ -11,6 +11,7 @@
 #include <support/placed.hpp>
 
 #include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/formula_join.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/rms_norm.hpp>
@@ -50,12 +51,38 @@ constexpr search::basic_plan<N> mixed_plan(search::basic_problem<N> const& net) 
 constexpr auto typed_plan = mixed_plan(typed_problem);
 static_assert(typed_plan[1].parameters[0].use[0].is_split_of(1));
 
-}  // namespace
+/// A branch whose outputs a formula joins: begin, two products with a turn between them, end.
+constexpr auto typed_branch = nn::chain(
+    nn::branch(nn::linear(4, 6), nn::linear(4, 6),
+               nn::formula("gate", [](auto u, auto v) { return silu(u) * v; })),
+    nn::linear(6, 5));
+constexpr auto branch_problem = nn::describe<double>(typed_branch, typed_batch);
 
-TEST_CASE("formulas under a constexpr plan have the bits of the same plan at run time") {
-  ashlar::mesh const m(MPI_COMM_WORLD, typed_plan.mesh);
-  auto typed = nn::place<double>(typed_net, m, nn::constant<typed_plan>, 3);
-  auto run_time = nn::place<double>(typed_net, m, typed_plan, 3);
+/// This plan splits the hidden features of the branch.
+template <int N>
+constexpr search::basic_plan<N> split_branch(search::basic_problem<N> const& net) {
+  search::basic_plan<N> plan;
+  plan.mesh = ashlar::topology{{"gpu", 2}};
+  for (int i = 0; i < net.size(); ++i) {
+    bool const hidden = i == 1 || i == 3 || i == 4;
+    search::layer_choice found;
+    if (i != 2)
+      for (auto const& c :
+           search::layer_choices(net.spec(i), plan.mesh, search::trivial_axes::all_rows))
+        if (same_role(c.y[0], hidden ? ashlar::split(1, 0) : ashlar::broadcast())) found = c;
+    plan.choices.push_back(found);
+  }
+  plan.choices[2] = search::turn_between(plan[0], plan[4]);
+  plan.micro_batches = net.micro_batches;
+  plan.input = net.spec(0).x;
+  plan.problem_hash = search::hash(net);
+  return plan;
+}
+constexpr auto branch_plan = split_branch(branch_problem);
+static_assert(branch_plan[4].x[0].is_split_of(1) && branch_plan[4].dx[0].is_split_of(1));
+
+template <class Typed, class Plain>
+void check_equal_losses(Typed& typed, Plain& run_time) {
   ashlar::train::trainer a(typed, ashlar::train::sgd{.lr = 0.1});
   ashlar::train::trainer b(run_time, ashlar::train::sgd{.lr = 0.1});
   double first = 0, last = 0;
@@ -66,6 +93,22 @@ TEST_CASE("formulas under a constexpr plan have the bits of the same plan at run
     CHECK(b.step(data).loss == last);
   }
   CHECK(last < first);
+}
+
+}  // namespace
+
+TEST_CASE("formulas under a constexpr plan have the bits of the same plan at run time") {
+  ashlar::mesh const m(MPI_COMM_WORLD, typed_plan.mesh);
+  auto typed = nn::place<double>(typed_net, m, nn::constant<typed_plan>, 3);
+  auto run_time = nn::place<double>(typed_net, m, typed_plan, 3);
+  check_equal_losses(typed, run_time);
+}
+
+TEST_CASE("a formula that joins a branch under a constexpr plan has the bits at run time") {
+  ashlar::mesh const m(MPI_COMM_WORLD, branch_plan.mesh);
+  auto typed = nn::place<double>(typed_branch, m, nn::constant<branch_plan>, 3);
+  auto run_time = nn::place<double>(typed_branch, m, branch_plan, 3);
+  check_equal_losses(typed, run_time);
 }
 
 }  // namespace ashlar_test

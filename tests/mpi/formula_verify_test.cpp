@@ -120,6 +120,28 @@ TEST_CASE("nn::verify finds nothing wrong with elements that are joined, summed 
   CHECK(fault_of(chosen, {4, 5}) == nothing);
 }
 
+TEST_CASE("nn::verify finds nothing wrong with elements that are cut out") {
+  auto const fused = nn::formula(
+      "fused",
+      [](auto x, auto w) {
+        auto const both = matmul(x, w);
+        return silu(slice<1>(both, 0, 3)) * slice<1>(both, 3, 3);
+      },
+      nn::weight("w", {4, 6}));
+  CHECK(fault_of(fused, {5, 4}) == nothing);
+  auto const cut = nn::formula("cut", [](auto x) {
+    return slice<1>(x, 1, 3) * exp(slice<1>(x, 0, 3)) + slice<1>(2 * x, 2, 3);
+  });
+  CHECK(fault_of(cut, {2, 5, 3}) == nothing);
+  auto const rows = nn::formula(
+      "rows", [](auto x, auto w) { return x + slice<0>(w, 1, 1) / 2; }, nn::weight("w", {3, 4}));
+  CHECK(fault_of(rows, {5, 4}) == nothing);
+  auto const beyond = nn::formula("beyond", [](auto x) { return slice<1>(x, 3, 2); });
+  CHECK(message_of([&] {
+          beyond.spec({5, 4});
+        }) == "beyond: slice of 5x4: the range [3, 5) of dim 1 is empty or not within 0 and 4.");
+}
+
 TEST_CASE("nn::verify finds nothing wrong with attention by letters") {
   auto const attention = nn::formula(
       "attention",

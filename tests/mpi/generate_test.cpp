@@ -18,6 +18,7 @@
 #include <support/usual_plans.hpp>
 
 #include <ashlar/nn/bert.hpp>
+#include <ashlar/nn/formula_join.hpp>
 #include <ashlar/nn/generator.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/llama.hpp>
@@ -189,6 +190,22 @@ TEST_CASE("a Llama generates with a cache what it predicts without one") {
   check_generation(nn::tied_llama(one_layer), 2, 0);
 }
 
+TEST_CASE("a net with branches generates with a cache what it predicts without one") {
+  // SwiGLU as a branch that a formula joins, and a block whose attention and MLP read the same x.
+  auto const gate = nn::formula("gate", [](auto u, auto v) { return silu(u) * v; });
+  auto const mlp = nn::chain(nn::branch(nn::linear(12, 5, false), nn::linear(12, 5, false), gate),
+                             nn::linear(5, 12, false));
+  auto const attention = nn::attention(
+      {.features = 12, .heads = 6, .kv_heads = 3, .rotary = true, .rotary_base = 50});
+  check_generation(nn::chain(nn::embedding(words, 12, nn::no_positions),
+                             nn::residual(nn::chain(nn::rms_norm(12), attention)),
+                             nn::residual(nn::chain(nn::rms_norm(12), mlp)),
+                             nn::residual(nn::chain(nn::rms_norm(12),
+                                                    nn::branch(attention, mlp, nn::join::add))),
+                             nn::rms_norm(12), nn::linear(12, words, false)),
+                   2, 1);
+}
+
 TEST_CASE(
     "between steps that renew parameters under the next forward pass, they are renewed first") {
   namespace train = ashlar::train;
@@ -230,6 +247,11 @@ TEST_CASE("what cannot generate is refused") {
             "ones. Layers of a net that generates compute each token by itself"));
   CHECK(has(refusal(nn::moe_gpt({2, 12, 3, words}, {.experts = 2, .chosen = 1})),
             "(dispatch) computes a token from others"));
+  // A branch that joins along the tokens has more tokens behind it than in front of it.
+  auto const longer = nn::chain(
+      nn::embedding(words, 12),
+      nn::branch(nn::linear(12, 6), nn::linear(12, 6), nn::join::concat<1>), nn::linear(6, words));
+  CHECK(has(refusal(longer), "(branch) computes a token from others"));
   CHECK(has(refusal(gpt, {1, places + 1}),
             "placed with positions for 7 tokens, fewer than most_tokens, which is 8."));
   CHECK(refusal(nn::llama(small_llama), {1, places + 1}) == "nothing was thrown");

@@ -14,7 +14,7 @@
 #include <support/message_of.hpp>
 
 #include <ashlar/nn/activation.hpp>
-#include <ashlar/nn/formula.hpp>
+#include <ashlar/nn/formula_join.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/rms_norm.hpp>
@@ -65,6 +65,65 @@ TEST_CASE("functions have the rows of the activations") {
     CHECK(rows_of(nn::formula("f", [](auto u) { return silu(u); }).spec(x).rows) == hand);
     CHECK(rows_of(nn::formula("f", [](auto u) { return 1 / (1 + exp(-u)); }).spec(x).rows) == hand);
   }
+}
+
+TEST_CASE("joins by hand have the rows of their formulas") {
+  auto const join_rows = [](auto const& function, ashlar::shape const& x) {
+    return rows_of(nn::formula("join", function).join_spec(x).rows);
+  };
+  for (auto const& x : {ashlar::shape{6, 4}, ashlar::shape{2, 3, 4}}) {
+    ashlar::step::layer_spec by_hand;
+    by_hand.x = by_hand.y = x;
+    nn::join::multiply.describe(by_hand);
+    auto const factors = rows_of(by_hand.rows);
+    CHECK(join_rows([](auto u, auto v) { return u * v; }, x) == factors);
+    CHECK(join_rows([](auto u, auto v) { return silu(u) * v; }, x) == factors);
+    auto const addends = rows_of(ashlar::independent_training_rows(x.rank()));
+    CHECK(join_rows([](auto u, auto v) { return u + v; }, x) == addends);
+    CHECK(join_rows([](auto u, auto v) { return 2 * u - v / 3; }, x) == addends);
+    CHECK(join_rows([](auto u, auto v) { return u / (1 + v * v); }, x) == factors);
+  }
+  ashlar::step::layer_spec end;
+  end.x = {6, 4};
+  end.y = {6, 8};
+  nn::join::concat<1>.describe(end);
+  CHECK(join_rows([](auto u, auto v) { return concat<1>(u, v); }, {6, 4}) == rows_of(end.rows));
+}
+
+TEST_CASE("a slice has the rows in which its dim is whole") {
+  auto const cut = nn::formula("cut", [](auto x) { return slice<1>(x, 1, 2); });
+  CHECK(rows_of(cut.spec({6, 4}).rows) ==
+        std::set<std::string>{"x S(0) y S(0) dy S(0) dx S(0)", "x B y B dy B dx B",
+                              "x B y B dy P dx P", "x P y P dy B dx B", "x P y P dy P dx P"});
+  CHECK(cut.spec({6, 4}).y == ashlar::shape{6, 2});
+  CHECK(cut.spec({6, 4}).saved_values == 0);
+}
+
+TEST_CASE("a formula that joins two tensors keeps what its gradients read") {
+  ashlar::shape const x{6, 4};
+  auto const gate = nn::formula("gate", [](auto u, auto v) { return silu(u) * v; }).join_spec(x);
+  CHECK(gate.name == "gate");
+  CHECK(gate.saved_values == 2 * 24);  // both operands of the product
+  CHECK(gate.parameters.size() == 0);
+  auto const sum = nn::formula("sum", [](auto u, auto v) { return u - 3 * v; }).join_spec(x);
+  CHECK(sum.saved_values == 0);
+  auto const one = nn::formula("one", [](auto u, auto v) { return silu(u) + v; }).join_spec(x);
+  CHECK(one.saved_values == 24);
+  auto const scores = nn::formula("scores", [](auto u, auto v) {
+                        return tanh(einsum<"md,nd->mn">(u, v));
+                      }).join_spec(x);
+  CHECK(scores.y == ashlar::shape{6, 6});
+  CHECK(scores.saved_values + (scores.saved_beside.empty() ? 0 : scores.saved_beside[0].values) ==
+        2 * 24 + 36);  // both operands and the product
+  // The rows of u are the rows of y, but those of v its columns, so u and v cannot both be split.
+  std::set<std::string> rows{"x B y B dy B dx B", "x B y B dy P dx P"};
+  CHECK(rows_of(scores.rows) == rows);
+  CHECK(scores.couples_rows);
+  auto const products = nn::formula("products", [](auto u, auto v) {
+                          return einsum<"md,nd->mn">(u, v);
+                        }).join_spec(x);
+  rows.insert("x S(1) y P dy B dx S(1)");
+  CHECK(rows_of(products.rows) == rows);
 }
 
 TEST_CASE("layers by hand have the rows of their formulas") {

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search of nets with branches, which are series-parallel nets: the dynamic program over
-// tables of branches finds plans as cheap as a search that tries all plans.
+// tables of branches finds plans as cheap as a search that tries all plans. So does the search
+// below a memory limit, also where it may recompute segments.
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 
 #include <ashlar/search/cut_text.hpp>
 #include <ashlar/search/diff.hpp>
@@ -35,6 +39,38 @@ int cases() {
   return text == nullptr ? 20 : std::atoi(text);
 }
 
+/// Returns the number of branches of a net.
+int branches_of(search::problem const& net) {
+  int begins = 0;
+  for (auto const& e : net.elements) begins += e.kind == search::element_kind::branch_begin;
+  return begins;
+}
+
+/// Makes a segment of most layers, residuals and branches that are in no other one.
+void add_whole_segments(search::problem& net, random_cases& draw) {
+  for (int i = 0; i < net.size();) {
+    int const end = end_of(net, i) + 1;
+    bool const again = draw.below(4) > 0;
+    for (int k = i; k < end && again; ++k) net[k].segment = net.segments;
+    net.segments += again;
+    i = end;
+  }
+}
+
+/// Returns the seconds of the fastest plan within the memory of the machine, by trying all plans
+/// with each number of recomputed segments.
+double least_seconds(search::problem net, ashlar::topology const& t, ashlar::machine const& m) {
+  double least = 1e300;
+  for (net.recomputed = 0; net.recomputed <= net.segments; ++net.recomputed) {
+    try {
+      least = std::min(least, search::exhaustive(net, t, m).seconds);
+    } catch (ashlar::error const& none) {
+      CHECK(none.operation() == "search::exhaustive");
+    }
+  }
+  return least;
+}
+
 TEST_CASE("random series-parallel nets: no plan is cheaper than that of the search") {
   random_cases draw(31, true);
   int nested = 0;
@@ -42,8 +78,7 @@ TEST_CASE("random series-parallel nets: no plan is cheaper than that of the sear
     auto const net = draw.net();
     auto const t = draw.mesh();
     auto const m = draw.machine();
-    int begins = 0;
-    for (auto const& e : net.elements) begins += e.kind == search::element_kind::branch_begin;
+    int const begins = branches_of(net);
     if (begins == 0 || plans_of(net, t) > 1e5) continue;
     ++n;
     CAPTURE(n);
@@ -59,6 +94,50 @@ TEST_CASE("random series-parallel nets: no plan is cheaper than that of the sear
     CHECK(diff(net, found, all, m).elements.size() == static_cast<std::size_t>(net.size()));
   }
   CHECK(nested > cases() / 8);
+}
+
+TEST_CASE("random series-parallel nets within a memory limit: no plan that fits is cheaper") {
+  random_cases draw(33, true);
+  int limited = 0, recomputed = 0, nested = 0;
+  for (int n = 0; n < cases();) {
+    auto net = draw.net();
+    auto const t = draw.mesh();
+    auto m = draw.machine();
+    int const begins = branches_of(net);
+    if (begins == 0 || plans_of(net, t) > 3e4) continue;
+    if (n % 2 == 0) add_whole_segments(net, draw);
+    auto const fastest = search::optimal(net, t, m);
+    search::detail::no_watch alone;
+    search::detail::recomputation_search all(net, t, m, search::any_choice{}, alone);
+    int again = 0;
+    auto const least = all.least(again);
+    CHECK(least.complete);
+    REQUIRE(least.bytes <= fastest.memory);
+    if (least.bytes == fastest.memory) continue;
+    ++n;
+    CAPTURE(n);
+    nested += begins > 1;
+    for (int const part : {0, 1 + draw.below(98)}) {
+      m.memory = std::max<std::int64_t>(1,
+                                        least.bytes + (fastest.memory - least.bytes) * part / 100);
+      auto const best = search::optimal(net, t, m);
+      CHECK(best.gap == 0);
+      CHECK(best.memory <= m.memory);
+      CHECK(best.memory == memory_per_rank(net, best));
+      CHECK(close(best.seconds, total_cost(net, best, m).seconds()));
+      CHECK(close(best.seconds, least_seconds(net, t, m)));
+      for (int i = 0; i < net.size(); ++i) CHECK(broken_joint(net, best, i) == -1);
+      limited += m.memory < fastest.memory;
+      recomputed += best.recomputed > 0;
+    }
+    if (least.bytes < 2) continue;
+    m.memory = least.bytes - 1;
+    CHECK(least_seconds(net, t, m) == 1e300);
+    CHECK(has(message_of([&] { search::optimal(net, t, m); }), "the least possible is"));
+  }
+  CHECK(limited > cases());
+  CHECK(recomputed > cases() / 8);
+  CHECK(nested > 0);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ class random_cases {
   }
 
   shape add_branching(search::problem& net, shape const& x, int& left) {
-    auto const join = joined_by(below(3));
+    auto const join = joined_by(below(4));
     std::int64_t const out = 1 + below(9);
     int const last = x.rank() - 1;
     auto const inside = [&](search::problem& p) {

@@ -133,8 +133,9 @@ constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
   return ends.y;
 }
 
-/// The ways to join the outputs of the two nets of a branch.
-enum class joined_by { sum, product, concatenation };
+/// The ways to join the outputs of the two nets of a branch. The formula makes a result with one
+/// more index in the last dim, which stays whole.
+enum class joined_by { sum, product, concatenation, formula };
 
 /// Adds a branch of the elements that first(net) and second(net) add, which both return the extents
 /// of their output. Concatenates along the last dim. Returns the extents of the branch's output.
@@ -159,8 +160,9 @@ constexpr shape add_branch(Problem& net, shape const& x, joined_by join, First f
   if (join == joined_by::product) {
     ends.rows = ashlar::nonlinear_training_rows(ends.x.rank() == 2 ? "md" : "bsd");
     ends.saved_values = 2.0 * count(ends.x);
-  } else if (join == joined_by::concatenation) {
-    ends.y[last] += turn.x[last];
+  } else if (join != joined_by::sum) {
+    ends.y[last] += join == joined_by::formula ? 1 : turn.x[last];
+    ends.saved_values = join == joined_by::formula ? count(ends.y) : 0;
     ends.rows = {};
     for (auto const& row : ashlar::independent_training_rows(ends.x.rank()))
       if (!row.x.is_split() || row.x.dim != last) ends.rows.push_back(row);
@@ -169,8 +171,9 @@ constexpr shape add_branch(Problem& net, shape const& x, joined_by join, First f
   ends.backward_values = join == joined_by::sum ? 0 : 3.0 * count(ends.y);
   net[at].partner = net.size();
   net.add(ends,
-          join == joined_by::sum ? search::element_kind::branch_sum
-                                 : search::element_kind::branch_join,
+          join == joined_by::sum       ? search::element_kind::branch_sum
+          : join == joined_by::formula ? search::element_kind::branch_formula
+                                       : search::element_kind::branch_join,
           begin);
   return ends.y;
 }

@@ -8,6 +8,7 @@
 //   branch(f, g, join::add)            f(x) + g(x)
 //   branch(f, g, join::multiply)       f(x) · g(x)
 //   branch(f, g, join::concat<1>)      f(x), then g(x), along dim 1
+//   branch(f, g, formula(..))          a formula of f(x) and g(x) (formula_join.hpp)
 //
 // In the backward pass, the gradients that f and g make for x are added. In a plan a branch
 // consists of a begin element, the elements of f, a turn element, those of g, and an end element.
@@ -38,10 +39,10 @@ class branching {
                                       : element_count<First>() + element_count<Second>() + 3;
   static constexpr int x_rank = nn::input_rank<First>();
   template <int XRank>
-  static constexpr int y_rank = output_rank<First, XRank>();
+  static constexpr int y_rank = Join::template y_rank<output_rank<First, XRank>()>;
 
-  constexpr branching(First first, Second second)
-      : first_(std::move(first)), second_(std::move(second)) {}
+  constexpr branching(First first, Second second, Join join)
+      : first_(std::move(first)), second_(std::move(second)), join_(std::move(join)) {}
 
   constexpr int run_time_elements() const {
     return nn::run_time_elements(first_) + nn::run_time_elements(second_) + 3;
@@ -72,7 +73,7 @@ class branching {
                   "one of the two nets has no layers. Write nn::residual(f) for x + f(x), and "
                   "nn::skip(f) for the concatenation of x and f(x).");
     end.y = joined(between.x, end.x);
-    Join::describe(end);
+    join_.describe(end);
     problem[turn].partner = problem.size();
     problem.add(end, Join::kind, begin);
     for (int i = begin; i < problem.size(); ++i) problem[i].segment = -1;
@@ -93,32 +94,38 @@ class branching {
     auto const behind = turn.template advance<1>();
     auto const end = advance_past(second_, behind);
     using at_begin = decltype(cursor.choice());
-    using at_end = std::remove_const_t<decltype(end.choice())>;
+    auto const at_end = end.choice();
     net.nodes.push_back(std::make_unique<branch_node<T, XRank, at_begin>>("branch"));
     net.inside(0, [&] { nn::place_part<T, XRank>(first_, net, x, inside); });
     net.nodes.push_back(std::make_unique<branch_node<T, XRank, at_begin>>("branch"));
     net.inside(1, [&] { nn::place_part<T, XRank>(second_, net, x, behind); });
-    net.nodes.push_back(Join::template node<T, rank, at_end>(nn::output_extents(first_, x)));
+    net.nodes.push_back(join_.template node<T, rank>(nn::output_extents(first_, x), at_end));
   }
 
  private:
-  static constexpr shape joined(shape const& first, shape const& second) {
+  constexpr shape joined(shape const& first, shape const& second) const {
     if (!Join::fits(first, second))
       throw error("nn::branch", "the first net makes " + to_string(first) + " and the second " +
                                     to_string(second) + ", which cannot be joined. " + Join::need);
-    return Join::joined(first, second);
+    return join_.joined(first, second);
   }
 
   First first_;
   Second second_;
+  [[no_unique_address]] Join join_;
 };
 
 /// Returns a net that maps x to first(x) and second(x), joined by `join`: nn::join::add, ::multiply
 /// or ::concat<Dim>. nn::describe throws ashlar::error if the extents of the two outputs do not fit
 /// the join, or if one of the nets has no layers. Communicates nothing.
 template <class First, class Second, class Join>
-constexpr branching<First, Second, Join> branch(First first, Second second, Join) {
-  return {std::move(first), std::move(second)};
+constexpr branching<First, Second, Join> branch(First first, Second second, Join join) {
+  static_assert(
+      requires { Join::kind; },
+      "nn::branch: the third argument says how the outputs are joined: nn::join::add, "
+      "nn::join::multiply, nn::join::concat<1>, or a formula of both, for which "
+      "ashlar/nn/formula_join.hpp is included.");
+  return {std::move(first), std::move(second), std::move(join)};
 }
 
 }  // namespace ashlar::nn

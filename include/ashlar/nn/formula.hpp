@@ -114,9 +114,48 @@ class formula_layer {
   /// Returns the passes for an input of extents `x`. Communicates nothing.
   auto passes(shape const& x) const { return formula_passes<count>(differentiated(x)); }
 
+  // The next functions are for a formula that joins the outputs of the two nets of a branch
+  // (formula_join.hpp). The outputs have extents `x`.
+
+  template <int XRank>
+  static constexpr int joined_rank = decltype(std::declval<F const&>()(
+      formulas::symbol<XRank>(), formulas::symbol<XRank>()))::rank;
+
+  constexpr step::layer_spec join_spec(shape const& x) const {
+    return formula_spec({name_, x, weights_, constants_}, joining(x));
+  }
+  constexpr step::label const& name() const { return name_; }
+  constexpr shape joined_extents(shape const& x) const {
+    auto const f = join_of(x);
+    return f.g[f.y].extents;
+  }
+  /// Returns the formula with the gradients of both outputs.
+  constexpr formulas::differentiated_formula joining(shape const& x) const {
+    auto f = join_of(x);
+    formulas::differentiate(f);
+    return f;
+  }
+
  private:
   template <std::size_t>
   using symbol_of = formulas::symbol<formulas::any_rank>;
+
+  /// Returns the formula of the two outputs, without a gradient.
+  constexpr formulas::differentiated_formula join_of(shape const& x) const {
+    formulas::differentiated_formula f;
+    f.g.name = name_.text;
+    f.noun = "the output of";
+    f.weight_names.push_back("the first net");
+    formulas::node leaf;
+    leaf.extents = x;
+    f.x = f.g.add(leaf);
+    leaf.what = formulas::operation::weight;
+    f.first = f.g.add(leaf);
+    f.weights.push_back(f.first);
+    using any = formulas::symbol<formulas::any_rank>;
+    set_y(f, f_(any{&f.g, f.first}, any{&f.g, f.x}));
+    return f;
+  }
 
   /// Returns the formula for an input of extents `x`, with its gradient.
   constexpr formulas::differentiated_formula differentiated(shape const& x) const {
@@ -141,12 +180,14 @@ class formula_layer {
     static_assert(std::is_invocable_v<F const&, any, symbol_of<K>...>,
                   "nn::formula: the function takes a symbol for x and one for each weight, in the "
                   "order of the weights, each by value: [](auto x, auto weight) { .. }.");
-    auto const y = f_(any{&f.g, f.x}, any{&f.g, f.weights[static_cast<int>(K)]}...);
-    static_assert(formulas::is_symbol<std::remove_cvref_t<decltype(y)>>,
-                  "nn::formula: the function must return the symbol of y.");
-    f.y = y.node;
+    set_y(f, f_(any{&f.g, f.x}, any{&f.g, f.weights[static_cast<int>(K)]}...));
     formulas::differentiate(f);
     return f;
+  }
+  template <class Y>
+  static constexpr void set_y(formulas::differentiated_formula& f, Y const& y) {
+    static_assert(formulas::is_symbol<Y>, "nn::formula: the function must return the symbol of y.");
+    f.y = y.node;
   }
 
   step::label name_;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The description of a layer that is written as its formula (formula.hpp), for the search.
+// The description of a layer that is written as its formula (formula.hpp), or of a formula that
+// joins the two nets of a branch (formula_join.hpp), for the search.
 //
 // The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
 // signature row that splits this dim also splits the value. A temporary counts as split if every
@@ -78,13 +79,16 @@ constexpr double temporaries(formulas::differentiated_formula const& f,
   placed.push_back(f.y);
   double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {}, counts,
                                          alike);
+  bool const joins = f.first >= 0;  // then both gradients are made at once
   for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
+    if (joins && part != backward_part::both) continue;
     placed.clear();
     if (part != backward_part::weights) placed.push_back(f.dx);
+    if (joins) placed.push_back(f.gradients[0]);
     double const needs = formulas::temporaries_of(
         f.g, formulas::backward_nodes(f, part), placed,
-        part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients, counts,
-        alike);
+        joins || part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients,
+        counts, alike);
     if (needs > most) most = needs;
   }
   return most;
@@ -99,6 +103,8 @@ constexpr step::layer_spec formula_spec_here(formula_facts const& facts,
   s.constants = facts.constants;
   auto const rows = formulas::training_rows(f);
   s.rows = rows.table;
+  if (f.first >= 0)  // the first net's output lies like x, and is no parameter
+    for (auto& row : s.rows) row.use.clear(), row.grad.clear();
   s.couples_rows = rows.couples_rows;
   auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
   auto const alone = formulas::backward_nodes(f, formulas::backward_part::weights);
@@ -122,14 +128,16 @@ constexpr step::layer_spec formula_spec_here(formula_facts const& facts,
     s.gradient_flops = gradients.flops;
     s.gradient_values = gradients.values;
   }
-  if (formulas::dominant_product(f) >= 0) {
+  if (f.first < 0 && formulas::dominant_product(f) >= 0) {
     int const last = facts.x.rank() - 1;
     s.gemm.m = (1u << last) - 1;
     s.gemm.k = s.gemm.n = 1u << last;
   }
   s.temporary_values = temporaries(f, rows, true);
   s.workspace_values = temporaries(f, rows, false);
-  if (whole.reads[f.x]) s.saved_values = static_cast<double>(facts.x.elements());
+  for (int const tensor : {f.x, f.first})
+    if (tensor >= 0 && whole.reads[tensor])
+      s.saved_values += static_cast<double>(facts.x.elements());
   for (int const i : formulas::kept_nodes(f, whole)) count_kept(s, f, rows, i);
   return s;
 }

@@ -68,6 +68,11 @@ inline search::plan generation_plan(search::plan plan, search::problem const& pr
       for (auto& p : c.parameters) p.use.axis[a] = p.grad.axis[a] = broadcast();
       for (auto& s : c.statistics) s.from.axis[a] = s.to.axis[a] = broadcast();
     }
+  for (int i = 0; i < problem.size(); ++i) {
+    if (problem[i].kind != search::element_kind::branch_turn) continue;
+    int const end = problem[i].partner;
+    plan.choices[static_cast<std::size_t>(i)] = turn_between(plan[problem[end].partner], plan[end]);
+  }
   return plan;
 }
 
@@ -222,8 +227,6 @@ class generator {
     if (model_->pipeline() != nullptr)
       refuse("a net in pipeline stages cannot generate with a cache. Place it by a plan without "
              "stages, or call model.predict.");
-    if (has_branches(model_->problem()))
-      refuse("a net with branches cannot generate with a cache. Call model.predict.");
     auto const planned = described(model_->input_extents());
     bool is_same = search::hash(planned) == search::hash(model_->problem());
     for (int i = 0; is_same && i < planned.size(); ++i)
@@ -232,7 +235,8 @@ class generator {
     if (!is_same) refuse("the net is not the one that was placed. Pass the net of nn::place.");
     for (int i = 0; i + 1 < planned.size(); ++i)
       if (auto const& spec = planned.spec(i);
-          spec.cached_values == 0 && !detail::is_tokenwise(spec))
+          spec.cached_values == 0 && planned[i].kind != search::element_kind::branch_turn &&
+          !detail::is_tokenwise(spec))
         refuse("element " + std::to_string(i) + " (" + spec.name.text +
                ") computes a token from others of the batch and keeps nothing for later ones. "
                "Layers of a net that generates compute each token by itself, or are attention with "

@@ -11,10 +11,13 @@
 //   join::concat<Dim>     f(x), then g(x), along dim Dim. No mesh axis splits this dim at the end
 //                         of the branch, so that the end only copies within each rank.
 //
+// formula_join.hpp has a fourth join, a formula of both outputs.
+//
 // Both outputs have the same placement when they are joined.
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <ashlar/nn/branch_node.hpp>
 
@@ -23,6 +26,8 @@ namespace ashlar::nn::join {
 struct addition {
   static constexpr auto kind = search::element_kind::branch_sum;
   static constexpr bool fits(shape const& first, shape const& second) { return first == second; }
+  template <int Rank>
+  static constexpr int y_rank = Rank;
   static constexpr shape joined(shape const&, shape const& second) { return second; }
   static constexpr char const* need = "An addition needs equal extents.";
 
@@ -31,7 +36,7 @@ struct addition {
     end.forward_values = 3 * static_cast<double>(end.y.elements());
   }
   template <class T, int Rank, class At>
-  static auto node(shape const&) {
+  static auto node(shape const&, At const&) {
     return std::make_unique<branch_node<T, Rank, At>>("branch");
   }
 };
@@ -39,6 +44,8 @@ struct addition {
 struct multiplication {
   static constexpr auto kind = search::element_kind::branch_join;
   static constexpr bool fits(shape const& first, shape const& second) { return first == second; }
+  template <int Rank>
+  static constexpr int y_rank = Rank;
   static constexpr shape joined(shape const&, shape const& second) { return second; }
   static constexpr char const* need = "A multiplication needs equal extents.";
 
@@ -51,7 +58,7 @@ struct multiplication {
     end.backward_values = 5 * n;
   }
   template <class T, int Rank, class At>
-  static auto node(shape const&) {
+  static auto node(shape const&, At const&) {
     return std::make_unique<product_node<T, Rank, At>>();
   }
 };
@@ -70,6 +77,8 @@ struct concatenation {
     second[Dim] = first[Dim];
     return second == first;
   }
+  template <int Rank>
+  static constexpr int y_rank = Rank;
   static constexpr shape joined(shape const& first, shape second) {
     second[Dim] += first[Dim];
     return second;
@@ -81,7 +90,7 @@ struct concatenation {
     end.forward_values = end.backward_values = 2 * static_cast<double>(end.y.elements());
   }
   template <class T, int Rank, class At>
-  static auto node(shape const& first) {
+  static auto node(shape const& first, At const&) {
     static_assert(Dim < Rank, "nn::join::concat<Dim>: the tensors have no dim Dim. Dims count from "
                               "0, such as 1 for the features of rows.");
     return std::make_unique<concatenation_node<T, Rank, Dim, At>>("branch", first[Dim]);

@@ -4,7 +4,7 @@
 #pragma once
 
 // Which searches find plans of nets with branches (step/problem.hpp): those by dynamic programming
-// over all choices, without a memory limit, on few axes. The others refuse such nets.
+// over all choices, on few axes, also below a memory limit. The others refuse such nets.
 
 #include <string>
 
@@ -27,8 +27,7 @@ inline constexpr int most_axes_of_branches = 3;
 template <int N>
 constexpr void demand_no_branches(basic_problem<N> const& net, char const* search) {
   if (has_branches(net))
-    refuse_branches(search, "by this algorithm",
-                    "Use search::optimal for the serial time without a memory limit.");
+    refuse_branches(search, "by this algorithm", "Use search::optimal for the serial time.");
 }
 
 }  // namespace ashlar::search::detail

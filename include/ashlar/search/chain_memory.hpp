@@ -11,6 +11,23 @@
 
 namespace ashlar::search {
 
+/// What surrounds a run of elements inside a residual block, or inside one net of a branch.
+struct enclosing {
+  /// The choice of the element behind the run: the end of the block, or the turn or the end of the
+  /// branch. -1 if nothing surrounds the run.
+  int choice = -1;
+  /// Whether a gradient that this element hands on unchanged to the run is kept and counted by the
+  /// block or branch, or by one around it.
+  bool counts = false;
+};
+
+/// The element in front of another one: its memory, and its placements. Empty in front of the first
+/// element.
+struct element_in_front {
+  element_bytes const* bytes = nullptr;
+  layer_choice const* choice = nullptr;
+};
+
 template <int N>
 class chain_memory {
  public:
@@ -18,19 +35,56 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
+  /// Returns element i with choice number `own`, which is not the turn of a branch, as the element
+  /// in front of element i + 1. Returns an empty one for i = -1.
+  constexpr element_in_front at(int i, int own) const {
+    if (i < 0) return {};
+    return {&model_.memory(i, own), &model_.choices(i).choices.data()[own]};
+  }
+
   /// Adds element i to a partial plan, which has the elements before i, and returns the memory of
   /// the result.
   ///   before    the memory of the elements before i
-  ///   left      the choice of element i - 1
+  ///   left      element i - 1
   ///   own       the choice of element i
-  ///   outer     the choice of the residual block that encloses element i; 0 if there is none
+  ///   around    what surrounds element i
   ///   outside   if element i ends a residual block: the result of outside_of() for the begin of
   ///             this block
-  constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,
+  constexpr memory_so_far next(memory_so_far const& before, int i, element_in_front const& left,
+                               int own, enclosing const& around,
                                held_by_residuals const& outside) const {
-    element_bytes const* const in_front = i > 0 ? &model_.memory(i - 1, left) : nullptr;
-    return fold_.next(before, i, in_front, model_.memory(i, own), moves(i, left, own),
-                      gradient_held(i, own, outer), outside);
+    return fold_.next(before, i, left.bytes, model_.memory(i, own), moves(i, left, own),
+                      gradient_held(i, own, around), outside);
+  }
+
+  /// Adds element i of a branch: its begin, its turn or its end. `bytes` is the element's memory,
+  /// and `branch` what is known of the branch (memory_fold::next_of_branch). The turn has the
+  /// choice of the end.
+  constexpr memory_so_far next_of_branch(memory_so_far const& before, int i,
+                                         element_in_front const& left, element_bytes const& bytes,
+                                         int own, branch_so_far& branch) const {
+    return fold_.next_of_branch(before, i, left.bytes, bytes, moves(i, left, own), branch);
+  }
+
+  /// Returns the memory of the turn of the branch that begins at element `begin` with choice r and
+  /// ends with choice s. Writes the placements of the turn into `choice`.
+  constexpr element_bytes turn_of(int begin, int r, int s, layer_choice& choice) const {
+    auto const& net = model_.net();
+    int const turn = model_.partner(begin), again = model_.recomputed();
+    choice = turn_between(model_.choices(begin).choices.data()[r],
+                          model_.choices(turn).choices.data()[s]);
+    element_role const role{element_kind::branch_turn, x_extents(net, turn), y_extents(net, turn),
+                            net.runs(turn, again), part_held(net, turn, again)};
+    return memory_of(net, net.spec(turn), role, choice, model_.mesh());
+  }
+
+  /// Fills in the gradient of the first net's output that waits in the branch that begins at element
+  /// `begin` and ends with choice s. `around` surrounds the branch.
+  constexpr void set_gradient_of_first(branch_so_far& branch, int begin, int s,
+                                       enclosing const& around) const {
+    int const end = model_.end(begin);
+    branch.of_first = fold_.held_gradient(end, model_.memory(end, s), false);
+    branch.is_shared = shares_gradient(end, s, around);
   }
 
   /// Returns what next() takes as `outside` for the end of a residual block: the bytes that stay in
@@ -59,27 +113,36 @@ class chain_memory {
     return fold_memory(
         model_.net(), model_.recomputed(), model_.mesh().ranks(),
         [&](int i) -> element_bytes const& { return model_.memory(i, choice.data()[i]); },
-        [&](int i) { return moves(i, i > 0 ? choice.data()[i - 1] : 0, choice.data()[i]); });
+        [&](int i) {
+          return moves(i, at(i - 1, i > 0 ? choice.data()[i - 1] : 0), choice.data()[i]);
+        });
   }
 
  private:
-  /// Returns whether the activation and its gradient need a move at the boundary before element i.
-  /// `left` and `own` are the choices of elements i - 1 and i.
-  constexpr crossing moves(int i, int left, int own) const {
+  /// Returns whether the activation and its gradient need a move at the boundary before element i,
+  /// which has choice number `own`.
+  constexpr crossing moves(int i, element_in_front const& left, int own) const {
     layer_choice const& c = model_.choices(i).choices.data()[own];
     if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
-    layer_choice const& b = model_.choices(i - 1).choices.data()[left];
-    return {!(b.y == c.x), !(c.dx == b.dy)};
+    return {!(left.choice->y == c.x), !(c.dx == left.choice->dy)};
+  }
+
+  /// Returns whether the gradient that the end of a block or branch, element `end`, keeps is kept
+  /// and counted around it, too (shares_gradient in step/memory_fold.hpp).
+  constexpr bool shares_gradient(int end, int own, enclosing const& around) const {
+    if (!around.counts || end + 1 == model_.size() || !ends_in_sum(model_.net(), end)) return false;
+    auto const next = model_.kind(end + 1);
+    bool const ends = next == element_kind::residual_end || next == element_kind::branch_turn ||
+                      ends_branch(next);
+    return ends && !moves(end + 1, at(end, own), around.choice).gradient;
   }
 
   /// In the backward pass, a residual block holds a gradient from its end to its begin. Returns the
   /// bytes of this gradient for the block that begins at element i, or 0 if no block begins there.
-  constexpr std::int64_t gradient_held(int i, int own, int outer) const {
+  constexpr std::int64_t gradient_held(int i, int own, enclosing const& around) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);
-    bool const shared = end + 1 < model_.size() && ends_in_sum(model_.net(), end + 1) &&
-                        !moves(end + 1, own, outer).gradient;
-    return fold_.held_gradient(end, model_.memory(end, own), shared);
+    return fold_.held_gradient(end, model_.memory(end, own), shares_gradient(end, own, around));
   }
 
   chain_model<N> const& model_;

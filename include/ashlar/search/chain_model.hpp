@@ -89,13 +89,15 @@ class chain_model {
       bool const plain = !is_of_branch(e.kind) && (end < 0 || sees_itself(i));
       forward_runs const runs = net_.runs(i, again.least);
       saved_part const held = part_held(net_, i, again);
+      auto const kind = is_of_branch(e.kind) ? e.kind : element_kind::layer;
       int const list = list_of_.data()[i];
       known = 0;
-      while (known < classes() && !(list_of_class_.data()[known] == list &&
-                                    class_at(known).is_of(e.layer, end, x, y, plain, runs, held)))
+      while (known < classes() &&
+             !(list_of_class_.data()[known] == list &&
+               class_at(known).is_of(e.layer, end, x, y, plain, runs, held, kind)))
         ++known;
       if (known == classes())
-        add(i, {e.layer, end, x, y, plain, runs, held, {}, {}, {}, {}, {}, {}, {}, {}});
+        add(i, {e.layer, end, x, y, plain, runs, held, kind, {}, {}, {}, {}, {}, {}, {}, {}});
       // The turn of a branch has the class of the branch's end.
       if (ends_branch(e.kind)) class_of_.data()[net_[e.partner].partner] = known;
     }
@@ -175,8 +177,11 @@ class chain_model {
     return own;
   }
 
-  /// Returns the memory that element i of the chain needs with its choice number `own`.
+  /// Returns the memory that element i of the chain needs with its choice number `own`. That of the
+  /// turn of a branch depends on both ends of the branch (chain_memory::turn_of); here it counts as
+  /// nothing.
   constexpr element_bytes const& memory(int i, int own) const {
+    if (kind(i) == element_kind::branch_turn) return nothing_;
     bool const end = kind(i) == element_kind::residual_end;
     return (end ? choices(i).end_memory : choices(i).memory).data()[own];
   }
@@ -286,6 +291,8 @@ class chain_model {
     classes_.push_back(static_cast<choice_class&&>(c));
     list_of_class_.push_back(list);
   }
+
+  static constexpr element_bytes nothing_{};
 
   basic_problem<N> const& net_;
   Paths paths_;

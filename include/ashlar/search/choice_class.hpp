@@ -69,10 +69,13 @@ struct choice_class {
   /// The extents of x and y. For a residual block, both are the largest extents at its four
   /// boundaries.
   shape x_extents, y_extents;
-  bool plain = true;  ///< false if neighbours of the residual block use its x with other extents
+  /// False if neighbours of the residual block use its x with other extents, and for the ends of a
+  /// branch. The choices of such a class are all kept.
+  bool plain = true;
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
+  element_kind kind = element_kind::layer;  ///< one of a branch's, or `layer`
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual block: the sum for both ends
   /// Bytes per choice: `memory` of the layer or of a residual block's begin, `end_memory` of its
@@ -84,9 +87,10 @@ struct choice_class {
 
   /// Returns whether an element of the chain with these properties belongs to this class.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
-                       bool is_plain, forward_runs its_runs, saved_part it_holds) const {
+                       bool is_plain, forward_runs its_runs, saved_part it_holds,
+                       element_kind its_kind) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
-           held == it_holds && x_extents == its_x && y_extents == its_y;
+           held == it_holds && kind == its_kind && x_extents == its_x && y_extents == its_y;
   }
 
   /// Drops the choices j with keep[j] == 0. Returns whether any was dropped.
@@ -230,7 +234,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     if (c.end >= 0) c.weight.data()[j] += of_end.weight(choice[j]);
     if (prune == pruning::by_time) continue;
     if (c.end < 0) {
-      element_role const role{element_kind::layer, c.x_extents, c.y_extents, c.runs, c.held};
+      element_role const role{c.kind, c.x_extents, c.y_extents, c.runs, c.held};
       c.memory.data()[j] = memory_of(net, spec, role, choice[j], paths.mesh());
       continue;
     }

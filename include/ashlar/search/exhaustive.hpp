@@ -14,7 +14,6 @@
 // partial plan. If every plan has been tried, the result is certified to be optimal.
 
 #include <ashlar/search/algorithm.hpp>
-#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/lagrangian.hpp>
 #include <ashlar/search/within_memory.hpp>
@@ -26,16 +25,18 @@ template <int N, class Watch>
 class enumeration {
  public:
   constexpr enumeration(chain_model<N>& model, std::int64_t limit, Watch& watch)
-      : model_(model), memory_(model), limit_(limit), watch_(watch), start_(model.from_source()),
-        now_(static_cast<std::size_t>(model.size())), best_(now_),
-        outside_(static_cast<std::size_t>(model.size())) {}
+      : model_(model), memory_(model), limit_(limit), branches_(has_branches(model.net())),
+        watch_(watch), start_(model.from_source()), now_(static_cast<std::size_t>(model.size())),
+        best_(now_), outside_(static_cast<std::size_t>(model.size())) {}
 
   /// Tries all choices of element i and of all later elements of the chain. `weight` and `memory`
   /// belong to the partial plan, which consists of the earlier elements.
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
-      if (limit_ > 0 && memory_.whole(memory, now_.data()[i - 1]) > limit_) return;
+      // The memory of a net with branches is computed from the complete plan only.
+      if (limit_ > 0 && branches_ && memory_.of(now_) > limit_) return;
+      if (limit_ > 0 && !branches_ && memory_.whole(memory, now_.data()[i - 1]) > limit_) return;
       least_ = weight;
       best_ = now_;
       watch_.improves(weight);
@@ -55,7 +56,7 @@ class enumeration {
                                 : model_.boundary(
                                       i - 1)[now_.data()[model_.left_of(i - 1)] * c.size() + k];
       extend(i + 1, weight + way + (end || turn ? 0 : c.weight.data()[k]),
-             limit_ > 0 ? memory_with(i, k, memory) : memory);
+             limit_ > 0 && !branches_ ? memory_with(i, k, memory) : memory);
     }
   }
 
@@ -69,12 +70,11 @@ class enumeration {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
     bool const begin = model_.kind(i) == element_kind::residual_begin;
-    // For the begin of a residual block: the choice of an outer block that ends right after this
-    // block.
-    int outer = 0;
+    // For the begin of a residual block: an outer block that ends right after this block.
+    enclosing outer;
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
-      outer = now_.data()[model_.partner(other + 1)];
-    auto const next = memory_.next(before, i, left, k, outer,
+      outer = {now_.data()[model_.partner(other + 1)], ends_in_sum(model_.net(), other + 1)};
+    auto const next = memory_.next(before, i, memory_.at(i - 1, left), k, outer,
                                    end ? outside_.data()[other] : held_by_residuals{});
     if (begin) outside_.data()[i] = memory_.outside_of(before.residuals, next.residuals);
     return next;
@@ -83,6 +83,7 @@ class enumeration {
   chain_model<N>& model_;
   chain_memory<N> memory_;
   std::int64_t limit_;
+  bool branches_;  ///< whether the net has branches
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
@@ -98,7 +99,6 @@ template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
-  if (m.memory > 0) detail::demand_no_branches(net, "search::exhaustive below a memory limit");
   return detail::best_storage(net, t, true, [&](basic_problem<N> const& one) {
     chain_model<N> model(one, t, m, filter, pruning::keep_all);
     detail::no_watch alone;
@@ -118,7 +118,6 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
                            options o) {
   detail::watch run("exhaustive", o);
   o.whole_space = true;
-  if (m.memory > 0) detail::demand_no_branches(net, "search::exhaustive below a memory limit");
   if (!detail::has_settled_ties(net)) {
     run.go_on();
     auto const permits = [&](int i, layer_choice const& c) {

@@ -67,10 +67,6 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
     watch.improves(fastest.seconds);
     return fastest;
   }
-  if (has_branches(net))
-    refuse_branches("search::optimal", "below a memory limit that the fastest plan exceeds",
-                    "The fastest plan needs " + bytes_text(double(fastest.memory)) +
-                        " per rank: use more ranks, or smaller micro-batches.");
   if (!is_exact_on(t))
     throw error("search::optimal",
                 "the fastest plan needs " + bytes_text(double(fastest.memory)) +

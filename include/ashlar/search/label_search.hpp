@@ -21,6 +21,9 @@
 // `price` is in seconds per byte. The optimum does not depend on it, but the number of labels does.
 // The price that solves the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
+// Labels pass through a residual block with the choice of its two ends fixed, and through a branch
+// with the choices of its begin and its end fixed, one pair after the other.
+//
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
 // making `effort` labels it makes no more. If one of these limits discards a label, complete()
@@ -28,9 +31,7 @@
 
 #include <algorithm>
 
-#include <ashlar/search/chain_memory.hpp>
-#include <ashlar/search/chain_solver.hpp>
-#include <ashlar/search/still_to_come.hpp>
+#include <ashlar/search/labels.hpp>
 
 namespace ashlar::search {
 
@@ -45,7 +46,17 @@ inline constexpr std::int64_t label_effort = 20'000'000;
 }  // namespace detail
 
 template <int N>
-class label_search {
+class label_search : public label_set<N> {
+  using base = label_set<N>;
+  using base::candidates_;
+  using base::labels_;
+  using base::limit_;
+  using base::model_;
+  using base::priced_;
+  using base::reduce;
+  using typename base::label;
+  using typename base::label_lists;
+
  public:
   /// Prepares a search for plans of at most `limit` bytes per rank.
   ///   priced   a solver of the chain in which each byte costs `price` seconds. If null, the search
@@ -57,8 +68,8 @@ class label_search {
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
-      : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
-        limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
+      : base(model, priced, price, counted, limit, known, width, effort), memory_(model),
+        begun_(static_cast<std::size_t>(model.size())) {}
 
   /// Searches for a path (one choice per element) of less weight (seconds, plus a tiny amount per
   /// collective) than `known`. If there is one, writes the best path into `choice` and returns its
@@ -71,13 +82,13 @@ class label_search {
     auto const rest = what_follows(0, last, nothing);
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
-      extend({0, 0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], -1,
+      extend({0, 0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], {}, {},
              {});
       reduce(lists.data()[k], 0);
     }
-    lists = level(0, last, static_cast<label_lists&&>(lists), rest, -1, {});
+    lists = level(0, last, static_cast<label_lists&&>(lists), rest, {}, {});
     int best = -1;
-    double found = known_;
+    double found = this->known_;
     std::int64_t most = limit_;
     for (auto const& list : lists)
       for (int const l : list) {
@@ -91,84 +102,34 @@ class label_search {
     return found;
   }
 
-  /// Returns the number of labels (partial plans) that may still be made.
-  constexpr std::int64_t effort_left() const { return effort_ > 0 ? effort_ : 0; }
-
-  /// Returns whether the result is exact: no label was discarded because of `width` or `effort`.
-  constexpr bool complete() const { return complete_; }
-
  private:
-  struct label {
-    double time;
-    std::int64_t counted, least;
-    memory_so_far memory;
-    int parent, element, choice;
-  };
-  /// Per choice of one element: the indices in labels_ of the partial plans that end with this
-  /// choice.
-  using label_lists = scratch<std::vector<int>>;
-
-  /// Extends a label (a partial plan) by one element and adds the result to the candidates, unless
-  /// a bound of time or memory excludes it.
-  ///   before     the label to extend
-  ///   parent     the index of `before` in labels_
-  ///   boundary   the weight of the moves in front of element i
-  ///   i, k       the new element and its choice
-  ///   rest       the least cost of all elements after i
-  ///   outer      the choice of the enclosing residual block, or -1
+  /// Extends a label by element i, which is not the turn or the end of a branch. The arguments are
+  /// those of label_set::extend, and
+  ///   left       the element in front of element i
+  ///   around     what surrounds element i
   ///   outside    if i is the end of a residual block: the result of chain_memory::outside_of for
   ///              its begin
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
-                        int outer, held_by_residuals const& outside) {
-    if (--effort_ < 0) {
-      complete_ = false;
-      return;
-    }
-    auto const& own = model_.memory(i, k);
-    std::int64_t const counted = before.counted + counted_.bytes(i, own);
-    double time = before.time;
-    if (priced_ != nullptr) {
-      time += boundary;
-      if (model_.kind(i) != element_kind::residual_end) time += model_.choices(i).weight.data()[k];
-      if (time + price_ * double(counted - limit_) + rest >= known_) return;
-    }
-    auto const memory = memory_.next(before.memory, i, before.choice, k, outer, outside);
-    std::int64_t const least = after_.least_of(memory, i);
-    if (least + after_.lasting(i) > limit_) return;
-    candidates_.push_back({time, counted, least, memory, parent, i, k});
-  }
-
-  /// Replaces `list` by the Pareto-optimal labels (partial plans) among the candidates. All
-  /// candidates end with the same choice of element i. At most `width_` labels are stored, those of
-  /// least time + price · counted memory.
-  constexpr void reduce(std::vector<int>& list, int i) {
-    list.clear();
-    // A label is compared with those that were kept before it. In this order, most labels come
-    // after the labels that dominate them, so few labels are kept that are dominated later.
-    std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
-      double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
-      return pa != pb             ? pa < pb
-             : a.time != b.time   ? a.time < b.time
-             : a.least != b.least ? a.least < b.least
-                                  : a.parent < b.parent;
+                        element_in_front const& left, enclosing const& around,
+                        held_by_residuals const& outside) {
+    base::extend(before, parent, boundary, i, k, rest, [&] {
+      if (model_.kind(i) != element_kind::branch_begin)
+        return memory_.next(before.memory, i, left, k, around, outside);
+      auto& list = begun_.data()[i];
+      if (list.size() != static_cast<std::size_t>(model_.choices(i).size())) {
+        list = scratch<branch_so_far>(static_cast<std::size_t>(model_.choices(i).size()));
+        layer_choice turn;
+        for (int r = 0; r < model_.choices(i).size(); ++r)
+          list.data()[r].of_second = memory_.turn_of(i, r, 0, turn).dy;
+      }
+      return memory_.next_of_branch(before.memory, i, left, model_.memory(i, k), k, list.data()[k]);
     });
-    std::int64_t const later = after_.synchronize(i);
-    for (label const& l : candidates_) {
-      bool dominated = false;
-      int const n = static_cast<int>(list.size());
-      for (int f = 0; f < n && !dominated; ++f) {
-        label const& other = labels_.data()[list.data()[f]];
-        dominated = other.time <= l.time && other.memory.is_within(l.memory, l.least, later);
-      }
-      if (dominated) continue;
-      if (n == width_) {
-        complete_ = false;
-        break;
-      }
-      list.push_back(static_cast<int>(labels_.size()));
-      labels_.push_back(l);
-    }
-    candidates_.clear();
+  }
+  /// The same for label number l, if the element in front is not the turn of a branch.
+  constexpr void extend(int l, double boundary, int i, int k, double rest, enclosing const& around,
+                        held_by_residuals const& outside) {
+    label const& before = labels_.data()[l];
+    extend(before, l, boundary, i, k, rest, memory_.at(i - 1, before.choice), around, outside);
   }
 
   /// Returns a matrix [i][k]: the least cost of all elements after element i if element i takes
@@ -191,10 +152,10 @@ class label_search {
   /// same residual blocks. Returns the labels of `last`.
   ///   lists   the labels of `first`
   ///   rest    the result of what_follows for these elements
-  ///   outer   the choice of the innermost enclosing residual block, or -1
-  ///   held    the bytes that all enclosing residual blocks hold
+  ///   around  what surrounds the elements
+  ///   held    the bytes that all enclosing residual blocks and branches hold
   constexpr label_lists level(int first, int last, label_lists lists,
-                              scratch<scratch<double>> const& rest, int outer,
+                              scratch<scratch<double>> const& rest, enclosing const& around,
                               held_by_residuals const& held) {
     for (int i = first;;) {
       if (model_.kind(i) == element_kind::residual_begin) {
@@ -202,6 +163,22 @@ class label_search {
         for (int r = 0; r < static_cast<int>(lists.size()); ++r)
           if (!lists.data()[r].empty())
             lists.data()[r] = through(i, end, r, lists.data()[r], rest.data()[end].data()[r], held);
+        i = end;
+      } else if (model_.kind(i) == element_kind::branch_begin) {
+        int const end = model_.end(i), width = model_.choices(end).size();
+        label_lists ended(static_cast<std::size_t>(width));
+        for (int s = 0; s < width; ++s) {
+          std::vector<label> arrived;
+          for (int r = 0; r < static_cast<int>(lists.size()); ++r) {
+            if (lists.data()[r].empty()) continue;
+            across(i, r, s, lists.data()[r], rest.data()[end].data()[s], around);
+            arrived.insert(arrived.end(), candidates_.begin(), candidates_.end());
+            candidates_.clear();
+          }
+          candidates_ = static_cast<std::vector<label>&&>(arrived);
+          reduce(ended.data()[s], end);
+        }
+        lists = static_cast<label_lists&&>(ended);
         i = end;
       }
       if (i >= last) return lists;
@@ -211,8 +188,7 @@ class label_search {
       for (int k = 0; k < next; ++k) {
         for (int j = 0; j < static_cast<int>(lists.size()); ++j)
           for (int const l : lists.data()[j])
-            extend(labels_.data()[l], l, ways[j * next + k], i + 1, k, rest.data()[i + 1].data()[k],
-                   outer, {});
+            extend(l, ways[j * next + k], i + 1, k, rest.data()[i + 1].data()[k], around, {});
         reduce(result.data()[k], i + 1);
       }
       lists = static_cast<label_lists&&>(result);
@@ -228,16 +204,17 @@ class label_search {
   constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
                                      double rest, held_by_residuals const& in_front) {
     std::vector<int> result;
-    auto const held = labels_.data()[list.data()[0]].memory.residuals;
+    auto const held = held_in(list);
     auto const outside = memory_.outside_of(in_front, held);
     auto const arrive = [&](std::vector<int> const& from, double way) {
-      for (int const l : from) extend(labels_.data()[l], l, way, end, r, rest, r, outside);
+      for (int const l : from) extend(l, way, end, r, rest, {}, outside);
     };
     if (end == begin + 1) {
       arrive(list, model_.boundary(begin)[r * model_.choices(end).size() + r]);
       reduce(result, end);
       return result;
     }
+    enclosing const inside{r, ends_in_sum(model_.net(), end)};
     int const n = model_.choices(begin + 1).size(), before = model_.choices(end - 1).size();
     double const *const from = model_.boundary(begin) + r * n,
                         *const to = model_.boundary_from_right(end - 1) + r * before;
@@ -247,28 +224,117 @@ class label_search {
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
       for (int const l : list)
-        extend(labels_.data()[l], l, from[k], begin + 1, k, within.data()[begin + 1].data()[k], r,
-               {});
+        extend(l, from[k], begin + 1, k, within.data()[begin + 1].data()[k], inside, {});
       reduce(lists.data()[k], begin + 1);
     }
-    lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, r, held);
+    lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, inside, held);
     for (int k = 0; k < static_cast<int>(lists.size()); ++k) arrive(lists.data()[k], to[k]);
     reduce(result, end);
     return result;
   }
 
-  chain_model<N>& model_;
+  /// Extends labels through the branch that begins at element `begin`, to its end. The begin takes
+  /// choice r, the end and the turn take choice s. The labels of the end are the candidates.
+  ///   list     the labels of the begin
+  ///   rest     the least cost of all elements after the end
+  ///   around   what surrounds the branch
+  constexpr void across(int begin, int r, int s, std::vector<int> const& list, double rest,
+                        enclosing const& around) {
+    int const turn = model_.partner(begin), end = model_.partner(turn);
+    double const at_end = priced_ == nullptr ? 0 : priced_->own(end, s);
+    if (priced_ != nullptr) {  // Most pairs of r and s cost too much.
+      double const after = priced_->across(begin)[r * model_.choices(end).size() + s] + at_end +
+                           rest;
+      bool any = false;
+      for (int const l : list) any = any || this->is_below(labels_.data()[l], after);
+      if (!any) return;
+    }
+    branch_so_far branch = begun_.data()[begin].data()[r];
+    memory_.set_gradient_of_first(branch, begin, s, around);
+    layer_choice turn_choice;
+    element_bytes const turn_bytes = memory_.turn_of(begin, r, s, turn_choice);
+    auto const second = what_follows_to(turn, end, s, at_end + rest);
+    int const n = model_.choices(turn + 1).size();
+    double const* const from_turn = model_.boundary(turn) + r * n;
+    double least = priced_ == nullptr ? 0 : unreachable;
+    for (int k = 0; k < n && priced_ != nullptr; ++k)
+      least = std::min(least, from_turn[k] + priced_->own(turn + 1, k) +
+                                  second.data()[turn + 1].data()[k]);
+    enclosing const in_first{s, branch.is_shared}, in_second{s, ends_in_sum(model_.net(), end)};
+    int const width = model_.choices(begin + 1).size();
+    double const* const from_begin = model_.boundary(begin) + r * width;
+    through_net(
+        begin, turn, s, what_follows_to(begin, turn, s, least), in_first, held_in(list),
+        [&](int k, double after) {
+          for (int const l : list) extend(l, from_begin[k], begin + 1, k, after, in_first, {});
+        },
+        [&](int l, double way) {
+          label const& before = labels_.data()[l];
+          base::extend(before, l, way, turn, s, least, [&] {
+            return memory_.next_of_branch(before.memory, turn, memory_.at(turn - 1, before.choice),
+                                          turn_bytes, s, branch);
+          });
+        });
+    std::vector<int> turned;
+    reduce(turned, turn);
+    if (turned.empty()) return;
+    through_net(
+        turn, end, s, second, in_second, held_in(turned),
+        [&](int k, double after) {
+          for (int const l : turned)
+            extend(labels_.data()[l], l, from_turn[k], turn + 1, k, after,
+                   {&turn_bytes, &turn_choice}, in_second, {});
+        },
+        [&](int l, double way) {
+          label const& before = labels_.data()[l];
+          base::extend(before, l, way, end, s, rest, [&] {
+            return memory_.next_of_branch(before.memory, end, memory_.at(end - 1, before.choice),
+                                          model_.memory(end, s), s, branch);
+          });
+        });
+  }
+
+  /// Extends labels through one net of a branch, from the element behind `from` to `to`. `from` and
+  /// `to` are two neighbours of the branch's begin, turn and end; `to` takes choice s.
+  ///   rest              the result of what_follows_to
+  ///   around, held      as in level()
+  ///   start(k, after)   makes the candidates for choice k of the first element
+  ///   arrive(l, way)    extends label l to `to`, with the moves in front of it
+  template <class Start, class Arrive>
+  constexpr void through_net(int from, int to, int s, scratch<scratch<double>> const& rest,
+                             enclosing const& around, held_by_residuals const& held,
+                             Start const& start, Arrive const& arrive) {
+    int const n = model_.choices(from + 1).size(), before = model_.choices(to - 1).size();
+    label_lists lists(static_cast<std::size_t>(n));
+    for (int k = 0; k < n; ++k) {
+      start(k, rest.data()[from + 1].data()[k]);
+      reduce(lists.data()[k], from + 1);
+    }
+    lists = level(from + 1, to - 1, static_cast<label_lists&&>(lists), rest, around, held);
+    double const* const way = model_.boundary_from_right(to - 1) + s * before;
+    for (int k = 0; k < before; ++k)
+      for (int const l : lists.data()[k]) arrive(l, way[k]);
+  }
+
+  /// Returns what_follows for the elements between `from` and `to`. `to` takes choice s, and `rest`
+  /// is the least cost of `to` and of all that follows.
+  constexpr scratch<scratch<double>> what_follows_to(int from, int to, int s, double rest) {
+    int const before = model_.choices(to - 1).size();
+    double const* const way = model_.boundary_from_right(to - 1) + s * before;
+    scratch<double> after(static_cast<std::size_t>(before));
+    for (int k = 0; k < before; ++k) after.data()[k] = way[k] + rest;
+    return what_follows(from + 1, to - 1, after);
+  }
+
+  /// Returns what blocks and branches hold at the end of the labels of a list, which is not empty.
+  constexpr held_by_residuals held_in(std::vector<int> const& list) const {
+    return labels_.data()[list.data()[0]].memory.residuals;
+  }
+
   chain_memory<N> memory_;
-  counted_memory<N> const& counted_;
-  chain_solver<N>* priced_;
-  double price_;
-  std::int64_t limit_;
-  double known_;
-  int width_;
-  std::int64_t effort_;  ///< number of labels (partial plans) that may still be made
-  bool complete_ = true;
-  still_to_come<N> after_;
-  std::vector<label> labels_, candidates_;
+  /// Per branch and choice of its begin: what is known of the branch since its begin was added
+  /// last. It is the same for all labels of the begin with this choice.
+  scratch<scratch<branch_so_far>> begun_;
 };
 
 }  // namespace ashlar::search

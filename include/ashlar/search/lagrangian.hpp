@@ -61,12 +61,13 @@ constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const&
   cost.weight = model.from_source().data()[choice.data()[0]];
   for (int i = 0; i < model.size(); ++i) {
     int const c = choice.data()[i];
-    if (model.kind(i) != element_kind::residual_end) {
+    if (!model.is_determined(i)) {
       cost.weight += model.choices(i).weight.data()[c];
       cost.counted += counted.bytes(i, model.memory(i, c));
     }
     if (i + 1 < model.size())
-      cost.weight += model.boundary(i)[c * model.choices(i + 1).size() + choice.data()[i + 1]];
+      cost.weight += model.boundary(
+          i)[choice.data()[model.left_of(i)] * model.choices(i + 1).size() + choice.data()[i + 1]];
   }
   return cost;
 }
@@ -84,6 +85,8 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
       for (int j = 1; j < model.choices(i).size(); ++j)
         if (counted.bytes(i, model.memory(i, j)) < counted.bytes(i, model.memory(i, best)))
           best = j;
+    // The turn of a branch has the choice of the branch's end.
+    if (ends_branch(model.kind(i))) path.data()[model.partner(model.partner(i))] = best;
   }
   return path;
 }
@@ -133,7 +136,7 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   counted_memory<N> const counted(model);
   scratch<scratch<char>> keep(static_cast<std::size_t>(model.classes()));
   for (int i = 0; i < model.size(); ++i) {
-    if (model.kind(i) == element_kind::residual_end) continue;
+    if (model.is_determined(i)) continue;
     auto& own = keep.data()[model.class_index(i)];
     int const n = model.choices(i).size();
     if (own.size() == 0) own = scratch<char>(static_cast<std::size_t>(n));

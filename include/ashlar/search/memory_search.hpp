@@ -110,7 +110,7 @@ class memory_search {
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {
-      int const end = model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
+      int const end = model_.end(i);
       for (; i < end; ++i) mixed.data()[i] = first.data()[i];
       mixed.data()[i] = first.data()[i];
       offer(mixed);

@@ -92,7 +92,7 @@ class planned_ranges {
       bool const begins = i == first || chain_[i - 1].segment != e.segment;
       std::int64_t const segment = e.segment < 0 ? 0
                                                  : 1 + begins + 2 * (e.segment < chain_.recomputed);
-      static_assert(static_cast<int>(element_kind::branch_join) < 16);
+      static_assert(static_cast<int>(element_kind::branch_formula) < 16);
       key.push_back((e.layer * 16 + static_cast<int>(e.kind)) * 8 + segment);
       if (pins_ == nullptr) continue;
       key.push_back(static_cast<std::int64_t>(pins_->of(i).size()));

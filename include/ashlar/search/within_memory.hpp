@@ -29,7 +29,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <ashlar/search/branch_limits.hpp>
 #include <ashlar/search/memory_search.hpp>
 #include <ashlar/search/search_effort.hpp>
 
@@ -55,9 +54,7 @@ class recomputation_search {
                                  Filter const& filter, Watch& watch)
       : net_(what), watch_(watch),
         model_(what, t, m, filter, pruning::by_time_and_memory, {what.recomputed, what.recomputed},
-               effort_of(watch).moves) {
-    demand_no_branches(what, "search::within_memory");
-  }
+               effort_of(watch).moves) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
   /// fits, unless the effort says that only faster plans than a known one are of interest.

@@ -330,8 +330,8 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   bytes.y = max_local_elements(role.y, t, c.y) * e;
   bytes.dy = c.dy == c.y ? bytes.y : max_local_elements(role.y, t, c.dy) * e;
   if (makes_two_gradients(role.kind, spec))
-    bytes.skipped = max_local_elements(skipped_extents(spec), t, c.dx) * e;
-  if (role.kind == element_kind::layer || role.kind == element_kind::branch_join)
+    bytes.skipped = max_local_elements(skipped_extents(role.kind, spec), t, c.dx) * e;
+  if (role.kind == element_kind::layer || role.kind >= element_kind::branch_join)
     bytes.saved = saved_bytes(net, spec, c, t);
   switch (role.held) {
     case saved_part::all: bytes.held = bytes.saved; break;

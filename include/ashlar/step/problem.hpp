@@ -26,6 +26,8 @@
 //   branch_sum       g(x), and f(x) + g(x)         a row of independent_training_rows per axis
 //   branch_join      g(x), and the joined f(x)     a row of the join per axis
 //                    and g(x)
+//   branch_formula   g(x), and what a formula      a row of the formula per axis
+//                    makes of f(x) and g(x)
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
@@ -62,8 +64,9 @@ enum class element_kind : signed char {
   residual_end,
   branch_begin,
   branch_turn,
-  branch_sum,  ///< the end of a branch that adds: its dy is the gradient of both inputs
-  branch_join  ///< the end of a branch that makes a gradient for each of its two inputs
+  branch_sum,     ///< the end of a branch that adds: its dy is the gradient of both inputs
+  branch_join,    ///< the end of a branch that makes a gradient for each of its two inputs
+  branch_formula  ///< likewise; its inputs have equal extents, and its output has any extents
 };
 
 /// Returns whether an element ends a branch, and whether it is any of the elements of a branch.
@@ -254,7 +257,7 @@ constexpr int end_of(basic_problem<N> const& net, int i) {
 /// them: the end of a skip, which concatenates its inputs along the dim in which the extents of its
 /// x and y differ, or the end of a branch that does not add.
 constexpr bool makes_two_gradients(element_kind kind, layer_spec const& spec) {
-  return kind == element_kind::branch_join ||
+  return kind >= element_kind::branch_join ||
          (kind == element_kind::residual_end && !(spec.x == spec.y));
 }
 template <int N>
@@ -270,8 +273,9 @@ constexpr bool ends_in_sum(basic_problem<N> const& net, int i) {
 }
 /// Returns the extents of the first of the two tensors that an element joins: the input x of a
 /// skip, or the output of a branch's first net. `end` is the spec of the element.
-constexpr shape skipped_extents(layer_spec const& end) {
+constexpr shape skipped_extents(element_kind kind, layer_spec const& end) {
   shape skipped = end.x;
+  if (kind == element_kind::branch_formula) return skipped;
   for (int d = 0; d < end.x.rank(); ++d)
     if (end.y[d] != end.x[d]) skipped[d] = end.y[d] - end.x[d];
   return skipped;

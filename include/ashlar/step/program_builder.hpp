@@ -363,8 +363,9 @@ class program_builder : public halo_writer {
       a.makes.push_back(halo.has_dx ? add_value(value_kind::dx_halo, 0, halo.dx) : add_dx());
       a.workspace = halo.during_backward(a.workspace, bytes_of(spec.x, c.dx, net_.element_size));
       if (makes_two_gradients(net_, element_)) {
+        shape const first = skipped_extents(net_[element_].kind, spec);
         own(element_).skipped = add_value(value_kind::skipped, 0,
-                                          bytes_of(skipped_extents(spec), c.dx, net_.element_size));
+                                          bytes_of(first, c.dx, net_.element_size));
         a.makes.push_back(own(element_).skipped);
       }
     }

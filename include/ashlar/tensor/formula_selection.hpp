@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The kernels with which evaluate.hpp computes cumulative sums, concatenations and rows of tables
-// on shards, and the gradients of these operators. They communicate nothing. A dim that is summed,
-// joined or numbered is whole on every rank, so shards are computed as whole tensors are.
+// The kernels with which evaluate.hpp computes cumulative sums, concatenations, slices and rows of
+// tables on shards, and the gradients of these operators. They communicate nothing. A dim that is
+// summed, joined, cut or numbered is whole on every rank, so shards are computed as whole tensors
+// are.
 
 #include <cstdint>
 #include <span>
@@ -92,6 +93,16 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
       copy_blocks(m, outer, made, u + (n.weight == 0 ? 0 : first - made), first, z, made);
     }
     return;
+  }
+  if (n.what == operation::slice || n.what == operation::pad) {
+    bool const cuts = n.what == operation::slice;
+    auto const dim = (cuts ? n.in_a : n.out).view().find('C');
+    auto const outer = product_of(out.first(dim));
+    auto const from = product_of(in_a.subspan(dim)), to = product_of(out.subspan(dim));
+    auto const skipped = static_cast<std::int64_t>(n.number) * product_of(out.subspan(dim + 1));
+    if (cuts) return copy_blocks(m, outer, to, u + skipped, from, z, to);
+    fill(m.processor(), T(0), count, z);
+    return copy_blocks(m, outer, from, u, from, z + skipped, to);
   }
   if constexpr (Mesh::processor_type::is_host) {
     if (n.what == operation::cumulate) {

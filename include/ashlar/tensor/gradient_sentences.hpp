@@ -71,9 +71,11 @@ constexpr void say_gradient_fault() {
   static_assert(what != operation::cumulate, ASHLAR_SAYS_GRADIENT_MOVES("cumulative_sum"));
   static_assert(what != operation::join, ASHLAR_SAYS_GRADIENT_MOVES("concat"));
   static_assert(what != operation::take_rows, ASHLAR_SAYS_GRADIENT_MOVES("take_rows"));
+  static_assert(what != operation::slice, ASHLAR_SAYS_GRADIENT_MOVES("slice"));
   static_assert(what != operation::power_gradient && what != operation::apply_gradient &&
                     what != operation::equal && what != operation::repeat &&
-                    what != operation::part && what != operation::add_rows,
+                    what != operation::part && what != operation::add_rows &&
+                    what != operation::pad,
                 ASHLAR_SAYS_GRADIENT_MOVES("the gradient of an operator"));
 }
 

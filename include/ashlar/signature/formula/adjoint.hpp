@@ -22,6 +22,7 @@
 //   z = keep u v       du = keep dz v; likewise z = drop u v
 //   z = cumulate u     du = cumulate dz in the other direction
 //   z = join u v       du = the first part of dz      dv = the last part of dz
+//   z = slice u        du = pad dz
 //   z = take_rows u v  du = add_rows dz v
 //
 // A mask v of keep or drop and the numbers v of take_rows have the gradient 0.
@@ -44,6 +45,9 @@ struct differentiated_formula {
   int x = 0, y = 0, dy = 0, dx = 0;
   /// The node of the targets, if the formula is a loss.
   int target = -1;
+  /// If the formula joins the outputs of the two nets of a branch: the node of the first one, which
+  /// is then weights[0], and x is the second one.
+  int first = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< what errors call a weight, before its name
   inplace_vector<char const*, max_parameters> weight_names;
@@ -54,7 +58,7 @@ struct differentiated_formula {
   std::string name_of(int leaf) const {
     for (int k = 0; k < weights.size(); ++k)
       if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
-    return "x";
+    return first < 0 ? "x" : "the output of the second net";
   }
 };
 
@@ -133,6 +137,7 @@ class differentiation {
         give(n.a, add_part(g_, whole, n.out, n.in_a, 0, g_[n.a].extents));
         return give(n.b, add_part(g_, whole, n.out, n.in_b, 1, g_[n.b].extents));
       }
+      case operation::slice: return give(n.a, add_pad(g_, repeated(dz, z), n));
       case operation::take_rows: return give(n.a, add_rows_sum(g_, repeated(dz, z), n));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }

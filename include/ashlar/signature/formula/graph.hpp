@@ -50,6 +50,10 @@ namespace ashlar::formulas {
 ///   take_rows      the rows of u whose numbers are the elements of v, which has no gradient
 ///   add_rows       the sums of the rows of u with equal numbers, which are the elements of v; only
 ///                  gradients use it
+///   slice          some neighbouring indices of u along the dim with the letter C; the number is
+///                  the first of them
+///   pad            zeros with u in their midst, from this index on along the dim with the letter C;
+///                  only gradients use it
 enum class operation : signed char {
   input,
   output_gradient,
@@ -81,7 +85,9 @@ enum class operation : signed char {
   join,
   part,
   take_rows,
-  add_rows
+  add_rows,
+  slice,
+  pad
 };
 
 /// The functions of one number that formulas can apply. device/functor.hpp and device/function.hpp
@@ -137,7 +143,9 @@ constexpr char const* to_string(operation what) {
                                    "concat",
                                    "a part of concat",
                                    "take_rows",
-                                   "the gradient of take_rows"};
+                                   "the gradient of take_rows",
+                                   "slice",
+                                   "the gradient of slice"};
   return names[static_cast<int>(what)];
 }
 

@@ -26,7 +26,7 @@
   "formula: " NAME                                                                                 \
   " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
   "einsum, sum, mean, max and min(u, dims..), softmax, permute, transpose, split_dim, flatten, "   \
-  "concat, cumulative_sum, where(mask, u, v), take_rows, "                                         \
+  "concat, slice, cumulative_sum, where(mask, u, v), take_rows, "                                  \
   "pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, erf, abs, relu and gelu. Write " \
   "a layer of your own for other operators: see nn/layer.hpp."
 #define ASHLAR_SAYS_FORMULA_INSTEAD(NAME, INSTEAD)                                                 \
@@ -65,7 +65,6 @@ ASHLAR_NO_FORMULA_FUNCTION(equal, ASHLAR_SAYS_FORMULA_OPERATOR("equal"))
 ASHLAR_NO_FORMULA_FUNCTION(argmax, ASHLAR_SAYS_FORMULA_OPERATOR("argmax"))
 ASHLAR_NO_FORMULA_FUNCTION(argmin, ASHLAR_SAYS_FORMULA_OPERATOR("argmin"))
 ASHLAR_NO_FORMULA_FUNCTION(add_rows, ASHLAR_SAYS_FORMULA_OPERATOR("add_rows"))
-ASHLAR_NO_FORMULA_FUNCTION(slice, ASHLAR_SAYS_FORMULA_OPERATOR("slice"))
 ASHLAR_NO_FORMULA_FUNCTION(split_into, ASHLAR_SAYS_FORMULA_OPERATOR("split_into"))
 ASHLAR_NO_FORMULA_FUNCTION_OF_LISTS(split_into, int, ASHLAR_SAYS_FORMULA_OPERATOR("split_into"))
 ASHLAR_NO_FORMULA_FUNCTION(item, ASHLAR_SAYS_FORMULA_OPERATOR("item"))

@@ -55,6 +55,8 @@ constexpr bool is_of_rows(graph const& g, int i) {
     case operation::cumulate:
     case operation::join:
     case operation::part:
+    case operation::slice:
+    case operation::pad:
     case operation::take_rows:
     case operation::add_rows: return false;
     case operation::softmax: return true;

@@ -13,6 +13,8 @@
 //   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
 //   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
 //
+// The two tensors that a formula joins at the end of a branch lie alike, and so do their gradients.
+//
 // A row that reads weights as partial sums is dropped if there is the same row with these weights
 // read whole. What remains are rows in which a weight is added to a tensor that is partial in any
 // case, such as the bias of a linear layer whose input features are split.
@@ -89,6 +91,8 @@ constexpr signature_table table_of(graph const& g, int i) {
         return row.in[0] == row.out && row.in[1] == row.out && is_added(row.out);
       });
     case operation::part:
+    case operation::slice:
+    case operation::pad:
       return only(sum_signatures(a, out),
                   [](signature const& row) { return row.in[0] == row.out; });
     case operation::take_rows:  // no split of the rows: a shard does not say which rows it has
@@ -149,7 +153,7 @@ class row_search {
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
     needed_nodes const needed(f);
-    if (f.target >= 0) visit(f.x);  // the targets are placed like x
+    if (f.target >= 0 || f.first >= 0) visit(f.x);  // the targets are placed like x
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.y);  // which may be x itself
@@ -220,6 +224,7 @@ class row_search {
       role_[i] = role;
       try_from(position + 1);
     };
+    if (i == f_.first) return with(role_[f_.x]);
     if (n.what == operation::target)
       return with(role_[f_.x].is_split() ? role_[f_.x] : broadcast());
     if (n.what == operation::output_gradient && role_[f_.y].is_split()) return with(role_[f_.y]);
@@ -250,6 +255,8 @@ class row_search {
       row.grad.push_back(role_[f_.gradients[k]]);
       splits = splits || row.use[k].is_split();
       if (!is_gradient_of(row.grad[k], row.use[k]))
+        return end_at_gradient_of(f_.weights[k], row.grad[k]);
+      if (f_.first >= 0 && !same_role(row.grad[k], row.dx))
         return end_at_gradient_of(f_.weights[k], row.grad[k]);
     }
     if (rows_.size() == capacity)

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Adds operators that choose, join or sum up elements to the graph of a formula: concat, take_rows
-// and their gradients. graph.hpp says what they compute.
+// Adds operators that choose, join or sum up elements to the graph of a formula: concat, slice,
+// take_rows and their gradients. graph.hpp says what they compute.
 
 #include <ashlar/signature/formula/graph.hpp>
 
@@ -45,6 +45,39 @@ constexpr int add_join(graph& g, int a, int b, int dim) {
 constexpr int add_part(graph& g, int a, dim_letters const& joined, dim_letters const& part,
                        int which, shape const& extents) {
   return add_with_dims(g, operation::part, a, joined, part, extents, which);
+}
+
+/// Adds the indices [begin, begin + size) of dim `dim` of u. Throws ashlar::error if u does not
+/// have them.
+constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64_t size) {
+  shape const x = g[a].extents;
+  if (begin < 0 || size < 1 || (x[dim] != -1 && (begin > x[dim] || size > x[dim] - begin)))
+    throw error(g.name, "slice of " + to_string(x) + ": the range [" + std::to_string(begin) +
+                            ", " + std::to_string(begin + size) + ") of dim " +
+                            std::to_string(dim) + " is empty or not within 0 and " +
+                            std::to_string(x[dim]) + ".");
+  node n;
+  n.what = operation::slice;
+  n.a = a;
+  n.number = static_cast<double>(begin);
+  n.extents = x;
+  n.extents.extent[dim] = size;
+  n.in_a = letters_with(x.rank(), dim, 'C');
+  n.out = letters_with(x.rank(), dim, 'A');
+  return g.add(n);
+}
+
+/// Adds the gradient of the operand of a slice, from the gradient `dz` of its result. `sliced` is
+/// the slice.
+constexpr int add_pad(graph& g, int dz, node const& sliced) {
+  node n;
+  n.what = operation::pad;
+  n.a = dz;
+  n.number = sliced.number;
+  n.extents = g[sliced.a].extents;
+  n.in_a = sliced.out;
+  n.out = sliced.in_a;
+  return g.add(n);
 }
 
 /// Adds the rows of the table u whose numbers are the elements of v. A table has the dims [rows,

@@ -23,6 +23,8 @@
 //   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
 //   flatten<1, 2>(u)              dims 1 to 2 become one dim
 //   concat<0>(u, v, ..)           one after the other along dim 0, which no mesh axis may split
+//   slice<0>(u, begin, size)      the indices [begin, begin + size) of dim 0, which no mesh axis may
+//                                 split
 //   cumulative_sum<0>(u)          along dim 0, which no mesh axis may split
 //   where(m, u, v)                u where the mask m is not 0, and v elsewhere; u or v may be a
 //                                 number. A mask has the gradient 0.

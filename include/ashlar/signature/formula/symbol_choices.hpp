@@ -54,6 +54,13 @@ constexpr symbol<A> concat(symbol<A> u, symbol<B> v, symbol<More>... more) {
   return concat<Dim>(concat<Dim>(u, v), more...);
 }
 
+/// Returns the indices [begin, begin + size) of dim Dim of u. Throws ashlar::error if u does not
+/// have them.
+template <int Dim, int Rank>
+constexpr symbol<Rank> slice(symbol<Rank> u, std::int64_t begin, std::int64_t size) {
+  return {u.in, detail::add_slice(*u.in, u.node, detail::dim_of(u, Dim, "slice"), begin, size)};
+}
+
 /// Returns the cumulative sums of u along dim Dim.
 template <int Dim, int Rank>
 constexpr symbol<Rank> cumulative_sum(symbol<Rank> u) {
