@@ -69,7 +69,8 @@ inline void vary(search::problem& net, random_cases& draw) {
 }
 
 /// Returns a plan in which each layer and residual gets a random legal choice. Some layers store
-/// their parameters in random placements, and update some of them in others.
+/// their parameters in random placements, and update some of them in others. In some plans, some
+/// gradients are delayed.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;
@@ -101,6 +102,9 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
       int const end = net[i].partner;
       plan.choices[static_cast<std::size_t>(i)] = turn_between(plan[net[end].partner], plan[end]);
     }
+  if (draw.below(4) == 0)
+    for (auto& c : plan.choices)
+      for (auto& p : c.parameters) p.delay = draw.below(4);
   search::predict(plan, net, m);
   return plan;
 }
@@ -126,6 +130,10 @@ struct programmed {
     std::vector<search::program> list{early_moves(serial).made};
     for (std::int64_t const bytes : {0, 100, 1 << 20})
       list.push_back(early_synchronization(list[0], bytes).made);
+    auto const numbers = search::buckets_of_size(list[0], 100);
+    list.push_back(
+        early_synchronization(list[0], numbers, 0, search::spread_starts(list[0], numbers, machine))
+            .made);
     for (auto const often : {search::gathered::each_pass, search::gathered::once_a_micro_batch,
                              search::gathered::once_a_step})
       for (int const ahead : {1, 3}) {
