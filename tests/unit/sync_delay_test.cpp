@@ -18,6 +18,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/step/check.hpp>
+#include <ashlar/step/pass_trial.hpp>
 #include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
