@@ -45,7 +45,9 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
     for (auto const& e : queue.entries) {
       is_early[static_cast<std::size_t>(e.move)] = 1;
       changed.moves[static_cast<std::size_t>(e.move)].bucket = bucket_of(e.move);
-      if (bucket_of(e.move) >= 0) last[static_cast<std::size_t>(bucket_of(e.move))] = action_of(e);
+      if (bucket_of(e.move) < 0) continue;
+      int& of_bucket = last[static_cast<std::size_t>(bucket_of(e.move))];
+      if (action_of(e) > of_bucket) of_bucket = action_of(e);
     }
   // The moves that begin before action 0, after action 0, ..., those of a bucket one after another.
   std::vector<std::vector<int>> begins(p.actions.size() + 1);

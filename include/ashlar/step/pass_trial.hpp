@@ -12,8 +12,8 @@
 //   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
 //                           and, if gradients cross two links or are delayed, with buckets of 4
 //                           to 256 MiB. A given division is used even if it does not make the
-//                           timeline shorter. Those of delayed gradients are also tried spread
-//                           over the step (spread_synchronization.hpp).
+//                           timeline shorter. Those of delayed gradients are also tried at other
+//                           places of the step (spread_synchronization.hpp).
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -135,9 +135,10 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
     pass_trial trial(result, m, "early synchronization");
     auto const consider = [&](bucket_numbers const& numbers) {
       trial.consider(early_synchronization(result.made, numbers, options.limit));
-      if (is_delayed)
-        trial.consider(early_synchronization(result.made, numbers, options.limit,
-                                             spread_starts(result.made, numbers, m)));
+      if (!is_delayed) return;
+      for (auto const& starts :
+           {spread_starts(result.made, numbers, m), undelayed_starts(result.made)})
+        trial.consider(early_synchronization(result.made, numbers, options.limit, starts));
     };
     if (options.buckets && options.division.kind != bucketing::best) {
       auto const given = early_synchronization(
