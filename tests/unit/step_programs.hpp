@@ -69,8 +69,7 @@ inline void vary(search::problem& net, random_cases& draw) {
 }
 
 /// Returns a plan in which each layer and residual gets a random legal choice. Some layers store
-/// their parameters in random placements, and update some of them in others. In some plans, some
-/// gradients are delayed.
+/// their parameters in random placements, and update some of them in others.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;
@@ -102,9 +101,6 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
       int const end = net[i].partner;
       plan.choices[static_cast<std::size_t>(i)] = turn_between(plan[net[end].partner], plan[end]);
     }
-  if (draw.below(4) == 0)
-    for (auto& c : plan.choices)
-      for (auto& p : c.parameters) p.delay = draw.below(4);
   search::predict(plan, net, m);
   return plan;
 }
@@ -124,16 +120,20 @@ struct programmed {
     serial = build(net, plan, machine);
   }
 
+  /// Delays some gradients of the plan at random, by up to two steps.
+  void delay(random_cases& draw) {
+    for (auto& c : plan.choices)
+      for (auto& p : c.parameters) p.delay = draw.below(3);
+    search::predict(plan, net, machine);
+    serial = build(net, plan, machine);
+  }
+
   /// Returns the programs that each optimization pass makes of this program, with several options,
   /// and the program that all passes together make.
   std::vector<search::program> passed() const {
     std::vector<search::program> list{early_moves(serial).made};
     for (std::int64_t const bytes : {0, 100, 1 << 20})
       list.push_back(early_synchronization(list[0], bytes).made);
-    auto const numbers = search::buckets_of_size(list[0], 100);
-    list.push_back(
-        early_synchronization(list[0], numbers, 0, search::spread_starts(list[0], numbers, machine))
-            .made);
     for (auto const often : {search::gathered::each_pass, search::gathered::once_a_micro_batch,
                              search::gathered::once_a_step})
       for (int const ahead : {1, 3}) {
@@ -149,6 +149,13 @@ struct programmed {
     for (std::int64_t const bytes : {0, 100, 1 << 20})
       list.push_back(early_renewal(bytes == 0 ? serial : list[1], bytes).made);
     list.push_back(overlapped(serial, machine).made);
+    if (!has_delays(plan)) return list;
+    for (std::int64_t const bytes : {0, 100}) {
+      auto const numbers = search::buckets_of_size(serial, bytes);
+      for (auto const& starts :
+           {search::spread_starts(serial, numbers, machine), search::undelayed_starts(serial)})
+        list.push_back(early_synchronization(serial, numbers, 0, starts).made);
+    }
     return list;
   }
 };

@@ -20,6 +20,14 @@
 namespace ashlar::search {
 inline namespace step {
 
+namespace step_detail {
+
+constexpr bool ends_synchronization(program const& p, action const& a) {
+  return a.kind == action_kind::end_move && p.move_of(a).phase == phase::synchronize;
+}
+
+}  // namespace step_detail
+
 /// Returns, for each move of a program, the action after which it begins if the synchronizations of
 /// delayed gradients are spread over the step, or -1 if it may begin before. `buckets` are the
 /// buckets of the moves. The timeline of `p` on machine `m` says when actions start.
@@ -52,15 +60,15 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
     }
   }
   auto const when = timeline_of(p, m);
-  std::vector<int> starts(p.moves.size(), -1), ends(p.moves.size(), 0);
-  for (std::size_t i = 0; i < p.actions.size(); ++i)
-    if (p.actions[i].kind == action_kind::end_move)
-      ends[static_cast<std::size_t>(p.actions[i].move)] = static_cast<int>(i);
+  std::vector<int> starts(p.moves.size(), -1);
+  int last = 0;  // the first end of a synchronization, before which all of them begin
+  while (last < static_cast<int>(p.actions.size()) &&
+         !step_detail::ends_synchronization(p, p.actions[static_cast<std::size_t>(last)]))
+    ++last;
   double const stretch = std::max(1.0, all > 0 ? when.seconds / all : 1.0);
   double begun = 0;  // the seconds of all buckets before
   for (auto const& b : list) {
-    int last = static_cast<int>(p.actions.size()), at = 0;
-    for (int const k : b.moves) last = std::min(last, ends[static_cast<std::size_t>(k)]);
+    int at = 0;
     while (at < last && when.actions[static_cast<std::size_t>(at)].start < begun * stretch) ++at;
     for (int const k : b.moves) starts[static_cast<std::size_t>(k)] = at - 1;
     begun += b.seconds;
