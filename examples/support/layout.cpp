@@ -41,7 +41,8 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
   if (!found && problem.interleaved == 0)
     as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
   auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
-  return encoded_by(o.wire, problem, synchronized_by(o.sync, problem, plan, machine), machine);
+  auto const synchronized = synchronized_by(o.sync, problem, plan, machine);
+  return delayed_by(o.delay, problem, encoded_by(o.wire, problem, synchronized, machine), machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,
@@ -49,7 +50,7 @@ std::string report_layout(training_options const& o, search::problem const& prob
   if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
   std::ostringstream text;
   text << search::explain(problem, plan, machine);
-  if (!o.sync.empty()) text << '\n' << ashlar::sync::explain(problem, plan, machine);
+  if (!o.sync.empty() || o.delay > 0) text << '\n' << ashlar::sync::explain(problem, plan, machine);
   if (!o.wire.empty()) text << '\n' << wire_text(o.wire, problem, plan, machine);
   return text.str();
 }

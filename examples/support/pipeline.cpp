@@ -124,6 +124,8 @@ choose_pipeline(training_options const& o, std::function<search::problem(int)> c
   if (o.pipeline.empty()) return {};
   if (!o.wire.empty())
     throw ashlar::error("--wire", "is not possible with --pipeline. Omit one of them.");
+  if (o.delay > 0)
+    throw ashlar::error("--delay", "is not possible with --pipeline. Omit one of them.");
   auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
                           ashlar::machine const& m) {
     if (auto const found = search_layout(o.layout, chain, t, m)) return *found;

@@ -11,6 +11,7 @@
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
@@ -85,6 +86,15 @@ search::plan encoded_by(std::string const& name, search::problem problem, search
   problem.interleaved = plan.interleaved;
   auto made = ashlar::sync::encoded{ashlar::wire_named("--wire", name)}(problem, plan, machine);
   refuse_more_memory("--wire " + name, made.memory, machine);
+  return with_overlapped_seconds(problem, made, machine);
+}
+
+search::plan delayed_by(int steps, search::problem problem, search::plan const& plan,
+                        ashlar::machine const& machine) {
+  if (steps == 0) return plan;
+  problem.interleaved = plan.interleaved;
+  auto made = ashlar::sync::delayed{steps}(problem, plan, machine);
+  refuse_more_memory("--delay " + std::to_string(steps), made.memory, machine);
   return with_overlapped_seconds(problem, made, machine);
 }
 

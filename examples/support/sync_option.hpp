@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The options --sync and --wire: how the gradients of a plan's parameters are synchronized, and how
-// they are encoded on their way.
+// The options --sync, --wire and --delay: how the gradients of a plan's parameters are synchronized,
+// how they are encoded on their way, and how old they are when parameters are updated.
 
 #pragma once
 
@@ -46,6 +46,12 @@ CLI::Option* add_wire_option(CLI::App& app, std::string& name);
 /// unchanged if the name is empty. Throws ashlar::error if there is no such wire, or if the changed
 /// plan needs more memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, ashlar::search::problem problem,
+                                ashlar::search::plan const& plan, ashlar::machine const& machine);
+
+/// Returns the plan in which all gradients are delayed by this number of steps, or unchanged if it
+/// is 0. Throws ashlar::error if the number is too large, or if the changed plan needs more memory
+/// on a rank than the machine has.
+ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns a table of the seconds that the wire of this name saves or costs. The text

@@ -30,6 +30,9 @@ void add_training_options(CLI::App& app, training_options& o) {
       ->capture_default_str();
   add_sync_option(app, o.sync);
   add_wire_option(app, o.wire);
+  add_number(app, "--delay", o.delay, 0,
+             "steps by which gradients are older than the parameters that they update, so that "
+             "they are summed during the next passes");
   app.add_option("--save-layout", o.save_layout, "write the plan to this file");
   app.add_option(
       "--machine", o.machine,

@@ -188,5 +188,30 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
   CHECK(count.refused < count.mutants);
 }
 
+TEST_CASE("check refuses exactly the mutants of a program with delayed gradients that go wrong") {
+  random_cases draw(22);
+  tally count;
+  int found = 0;
+  for (int n = 0; found < 2 && n < 1000; ++n) {
+    programmed c(draw);
+    if (c.serial.actions.size() > 22 || lasting_bytes(c.serial) == 0) continue;
+    c.delay(draw);
+    auto const p = found == 0 ? c.serial : early_synchronization(c.serial, 0).made;
+    // Some gradient is delayed and crosses ranks, and some is not delayed.
+    bool crosses = false, delayed = false, plain = false;
+    for (auto const& m : p.moves)
+      crosses = crosses || (p.value_of(m.from).kind == search::value_kind::pending &&
+                            !p.path_of(m).is_local());
+    for (auto const& choice : c.plan.choices)
+      for (auto const& it : choice.parameters) (it.delay > 0 ? delayed : plain) = true;
+    if (!crosses || !delayed || !plain) continue;
+    ++found;
+    hold_against_explorer(p, count);
+  }
+  CHECK(found == 2);
+  CHECK(count.refused > 100);
+  CHECK(count.refused < count.mutants);
+}
+
 }  // namespace
 }  // namespace ashlar_test

@@ -120,6 +120,14 @@ struct programmed {
     serial = build(net, plan, machine);
   }
 
+  /// Delays some gradients of the plan at random, by up to two steps.
+  void delay(random_cases& draw) {
+    for (auto& c : plan.choices)
+      for (auto& p : c.parameters) p.delay = draw.below(3);
+    search::predict(plan, net, machine);
+    serial = build(net, plan, machine);
+  }
+
   /// Returns the programs that each optimization pass makes of this program, with several options,
   /// and the program that all passes together make.
   std::vector<search::program> passed() const {
@@ -141,6 +149,13 @@ struct programmed {
     for (std::int64_t const bytes : {0, 100, 1 << 20})
       list.push_back(early_renewal(bytes == 0 ? serial : list[1], bytes).made);
     list.push_back(overlapped(serial, machine).made);
+    if (!has_delays(plan)) return list;
+    for (std::int64_t const bytes : {0, 100}) {
+      auto const numbers = search::buckets_of_size(serial, bytes);
+      for (auto const& starts :
+           {search::spread_starts(serial, numbers, machine), search::undelayed_starts(serial)})
+        list.push_back(early_synchronization(serial, numbers, 0, starts).made);
+    }
     return list;
   }
 };

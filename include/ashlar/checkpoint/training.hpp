@@ -18,9 +18,12 @@
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
 // be placed with the same seed, on which dropout depends. If gradients have wires with feedback
 // (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh, or other pipeline
-// stages, cannot use them, so there the errors begin with zeros.
+// stages, cannot use them, so there the errors begin with zeros. If gradients are delayed
+// (sync/delayed.hpp), a checkpoint also has those that the next updates will take. A training with
+// another plan or mesh forgets them: its first updates take the gradients of its own first steps.
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,11 +58,25 @@ std::vector<stored_array> wire_arrays_of(train::trainer<Model, Optimizer>& t) {
   return arrays;
 }
 
+/// The names of arrays with delayed gradients begin with this text and their age in steps.
+inline constexpr char const* delayed_prefix = "delayed_gradient.";
+
+/// Returns the arrays with delayed gradients. They fit only the same plan on the same mesh.
+template <class Model, class Optimizer>
+std::vector<stored_array> delayed_arrays_of(train::trainer<Model, Optimizer>& t) {
+  std::vector<stored_array> arrays;
+  t.delayed().for_each_array(
+      delayed_prefix, [&](std::string const& name, element_type type, auto const& like,
+                          void* shard) { arrays.push_back(array_like(name, like, type, shard)); });
+  return arrays;
+}
+
 /// Returns all arrays of a checkpoint.
 template <class Model, class Optimizer>
 std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
   auto arrays = arrays_of(t);
   for (auto& a : wire_arrays_of(t)) arrays.push_back(std::move(a));
+  for (auto& a : delayed_arrays_of(t)) arrays.push_back(std::move(a));
   return arrays;
 }
 
@@ -90,6 +107,9 @@ inline constexpr char const* seed_key = "ashlar seed";
 /// The key of the plan, the mesh and the stages of which the errors of wires are, in the metadata.
 inline constexpr char const* wire_key = "ashlar wires";
 
+/// The same for the delayed gradients. The first step that they may be of precedes it.
+inline constexpr char const* delay_key = "ashlar delays";
+
 /// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
 /// none.
 template <class Model>
@@ -103,11 +123,13 @@ std::string plan_text(Model const& model) {
 }
 
 /// Returns the options with the seed of the model in the metadata, and with its plan if it has
-/// wires.
+/// wires or delays.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   options.metadata[seed_key] = std::to_string(t.model().seed());
   if (search::has_wires(t.model().plan())) options.metadata[wire_key] = plan_text(t.model());
+  if (search::has_delays(t.model().plan()))
+    options.metadata[delay_key] = std::to_string(t.first_gradient()) + " " + plan_text(t.model());
   return options;
 }
 
@@ -134,8 +156,9 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   auto const arrays = arrays_of(t);
   auto const refuse_others = [&](io::checkpoint_index const& index) {
     auto const stored = static_cast<std::size_t>(
-        std::count_if(index.tensors.begin(), index.tensors.end(),
-                      [](auto const& it) { return !it.first.starts_with(wire_prefix); }));
+        std::count_if(index.tensors.begin(), index.tensors.end(), [](auto const& it) {
+          return !it.first.starts_with(wire_prefix) && !it.first.starts_with(delayed_prefix);
+        }));
     if (stored != arrays.size())
       throw error("checkpoint::resume", folder.string() + " has " + std::to_string(stored) +
                                             " arrays, but this training has " +
@@ -150,12 +173,19 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   };
   auto index = load(folder, t.model().mesh(), arrays, *step, options, refuse_others);
   t.continue_after(index.step);
+  auto verified = options;
+  verified.verifies = false;
   auto const errors = wire_arrays_of(t);
   auto const plan = index.metadata.find(wire_key);
-  if (!errors.empty() && plan != index.metadata.end() && plan->second == plan_text(t.model())) {
-    auto verified = options;
-    verified.verifies = false;
+  if (!errors.empty() && plan != index.metadata.end() && plan->second == plan_text(t.model()))
     load(folder, t.model().mesh(), errors, *step, verified);
+  auto const delays = index.metadata.find(delay_key);
+  if (delays != index.metadata.end() && search::has_delays(t.model().plan())) {
+    auto const space = delays->second.find(' ');
+    if (space == std::string::npos || delays->second.substr(space + 1) != plan_text(t.model()))
+      return index;
+    load(folder, t.model().mesh(), delayed_arrays_of(t), *step, verified);
+    t.continue_delayed(std::strtoll(delays->second.c_str(), nullptr, 10));
   }
   return index;
 }

@@ -154,11 +154,12 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     for (int k = 0; k < c.parameters.size(); ++k) {
       auto const& p = c.parameters[k];
       body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store);
-      bool const more = p.in_rows || !p.wire.is_exact();
+      bool const more = p.in_rows || !p.wire.is_exact() || p.delay != 0;
       if (p.is_updated_apart() || more)
         body += ", " + (p.is_updated_apart() ? lies(p.update) : std::string("{}"));
       if (more) body += p.in_rows ? ", true" : ", false";
-      if (!p.wire.is_exact()) body += ", " + detail::expression_of(p.wire);
+      if (!p.wire.is_exact() || p.delay != 0) body += ", " + detail::expression_of(p.wire);
+      if (p.delay != 0) body += ", " + std::to_string(p.delay);
       body += "}";
     }
     body += "}, {";
@@ -194,7 +195,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
          "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
          "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store" +
-         (search::has_wires(plan)       ? "[, update, in rows, wire]"
+         (search::has_delays(plan)      ? "[, update, in rows, wire, delay]"
+          : search::has_wires(plan)     ? "[, update, in rows, wire]"
           : search::has_rows(plan)      ? "[, update, in rows]"
           : search::updates_apart(plan) ? "[, update]"
                                         : "") +

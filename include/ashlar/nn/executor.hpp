@@ -28,13 +28,13 @@
 // device by themselves. The input of a micro-batch is requested when an action first reads it.
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/config.hpp>
-#include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/nn/add_gradient.hpp>
+#include <ashlar/nn/delayed_gradients.hpp>
 #include <ashlar/nn/errors_of_moves.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
@@ -62,8 +62,8 @@ class executor {
            element_type activations)
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
         ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p),
-        halo_names_(halo_names(elements, p)), parameters_(elements, p), moving_(p.moves.size()),
-        buckets_(p.moves.size()), crossings_(m, p) {
+        halo_names_(halo_names(elements, p)), parameters_(elements, p), delayed_(elements, p),
+        moving_(p.moves.size()), buckets_(p.moves.size()), crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
@@ -77,6 +77,8 @@ class executor {
   }
   /// Returns the errors of wires with feedback, which runs read and write.
   errors_of_moves& wire_errors() { return errors_; }
+  /// Returns the delayed gradients, which runs read.
+  delayed_gradients<Processor>& delayed() { return delayed_; }
   /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
@@ -140,7 +142,8 @@ class executor {
       if (a.kind != step::action_kind::update) continue;
       if (parameter_at(a.element, a.part).rows() != nullptr) continue;  // exchange_rows made it
       auto const& made = program_->value_of(a.reads[0]);
-      parameter_at(a.element, a.part).set_gradient(on_.tensor(a.reads[0]));
+      parameter_at(a.element, a.part)
+          .set_gradient(delayed_.due(a.element, a.part, on_.tensor(a.reads[0])));
       if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
     }
   }
@@ -149,6 +152,7 @@ class executor {
   void perform(int first, int last, step_input<Processor> const& input) {
     cleaner const guard{*this};
     parameters_.take(on_);
+    delayed_.take(on_);
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
     drop_context();
@@ -305,15 +309,10 @@ class executor {
   }
   /// Adds the gradient of a tied parameter's later use to that of its first use.
   void add(step::action const& a) {
-    auto const &added = on_.tensor(a.reads[0]), &to = on_.tensor(a.adds[0]);
-    if (to.type() == element_type::f64) add_elements<double>(added, to);
-    else add_elements<float>(added, to);
-  }
-  template <class T>
-  void add_elements(any_tensor<Processor> const& added, any_tensor<Processor> const& to) const {
-    T* const sum = to.template data_as<T>();
-    map(mesh_.processor(), device::sum_of{}, static_cast<T const*>(sum),
-        static_cast<T const*>(added.template data_as<T>()), to.local_elements(), sum);
+    int const added = a.reads[0], to = a.adds[0];
+    add_gradient(on_.tensor(added), on_.tensor(to));
+    if (program_->value_of(to).kind == step::value_kind::pending)
+      delayed_.forget_added(program_->value_of(added));
   }
 
   void release(step::action const& a) {
@@ -354,8 +353,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Ends a run: empties all slots except those of gradient sums and those of parameters that no
-  /// redistribution renews.
+  /// Ends a run: empties all slots except those of gradient sums, also pending ones, and those of
+  /// parameters that no redistribution renews.
   void forget() {
     for (auto& run : moving_) run = {};
     crossings_.forget();
@@ -378,6 +377,7 @@ class executor {
   errors_of_moves errors_;               // pending moves refer to it
   std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange
   parameter_slots<Processor> parameters_;
+  delayed_gradients<Processor> delayed_;
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
   /// messages), and the position of the redistribution in the bucket.
   struct move_run {

@@ -92,7 +92,9 @@ class model {
   }
 
   /// Returns the program of a whole step in serial order: no communication overlaps computation.
-  step::program program() const { return state_->program_of(state_->problem, state_->pipeline); }
+  step::program program() const {
+    return state_->program_of(state_->problem, state_->plan, state_->pipeline);
+  }
   /// Returns an executor of a program of this model. The model and the program must outlive the
   /// executor.
   executor<Processor> make_executor(step::program const& p) const {
@@ -245,8 +247,8 @@ class model {
         });
   }
 
-  /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
-  /// Communicates: one redistribution of each sum that is at another placement. Throws
+  /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated,
+  /// without delays. Communicates: one redistribution of each sum at another placement. Throws
   /// ashlar::error if a net with tied parameters calls this twice without clear_gradients() in
   /// between, since this would add the gradient of a later use twice.
   void synchronize() {

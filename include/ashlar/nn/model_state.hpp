@@ -37,20 +37,22 @@ struct model_state {
         plan(std::move(chosen)), context(context_extents(problem)), seed(s),
         nodes(std::move(elements)), check_input(std::move(first)) {}
 
-  /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
-  /// pipeline. The program is in serial order: no communication overlaps with computation.
-  step::program program_of(search::problem const& net,
+  /// Returns the program of a step of the problem `net` with the plan `by`, on the whole mesh or on
+  /// `part` of a pipeline. The program is in serial order: no communication overlaps with
+  /// computation.
+  step::program program_of(search::problem const& net, search::plan const& by,
                            std::optional<step::pipeline_part> const& part) const {
-    return part ? step::build_stage(net, plan, mesh.machine(), *part)
-                : step::build(net, plan, mesh.machine());
+    return part ? step::build_stage(net, by, mesh.machine(), *part)
+                : step::build(net, by, mesh.machine());
   }
 
   executor<Processor> make_executor(step::program const& p) const {
     return {stage, nodes, p, element_type_of<T>};
   }
 
-  /// Returns the executor of the program of one micro-batch. If parameters are still to be renewed
-  /// (renews_before_use), renews them first. Communicates: the moves of a renewal.
+  /// Returns the executor of the program of one micro-batch, in which no gradient is delayed. If
+  /// parameters are still to be renewed (renews_before_use), renews them first. Communicates: the
+  /// moves of a renewal.
   executor<Processor>& one_micro_batch() {
     if (one_walker == nullptr) {
       auto single = problem;
@@ -61,7 +63,7 @@ struct model_state {
         for (auto& own : part->order.order)
           std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
       }
-      one = program_of(single, part);
+      one = program_of(single, step::without_delays(plan), part);
       // The executor is constructed by `new` from the returned value, since an executor on devices
       // cannot be moved.
       one_walker.reset(new executor<Processor>(make_executor(one)));

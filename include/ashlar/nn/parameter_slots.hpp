@@ -7,7 +7,9 @@
 // these slots exist between runs, so the slots are filled only once. The exception is a parameter
 // that is updated apart from its storage: in each step, a redistribution renews the parameter and
 // replaces its tensor (nn/parameter.hpp). The slot of such a parameter is filled when a run begins
-// and emptied when the run ends, so that no execution keeps an old tensor.
+// and emptied when the run ends, so that no execution keeps an old tensor. The tensor of a gradient
+// sum is another one after a step that delays the gradient (nn/delayed_gradients.hpp), so the slots
+// of sums are filled anew when a run begins.
 
 #include <memory>
 #include <utility>
@@ -25,10 +27,12 @@ class parameter_slots {
   /// `elements` and `p` must outlive this object.
   parameter_slots(nodes const& elements, step::program const& p)
       : elements_(&elements), program_(&p) {
-    for (std::size_t v = 0; v < p.values.size(); ++v)
-      if (p.values[v].kind == step::value_kind::stored &&
-          parameter_of(p.values[v]).is_updated_apart())
+    for (std::size_t v = 0; v < p.values.size(); ++v) {
+      auto const& value = p.values[v];
+      if (value.kind == step::value_kind::stored && parameter_of(value).is_updated_apart())
         renewed_.push_back(static_cast<int>(v));
+      if (value.kind == step::value_kind::sum) sums_.push_back(static_cast<int>(v));
+    }
   }
 
   parameter<Processor>& parameter_of(step::value const& v) const {
@@ -36,20 +40,24 @@ class parameter_slots {
     return of_element[static_cast<std::size_t>(v.index)];
   }
 
-  /// Fills the slots that stay filled between runs.
+  /// Fills the slots that stay filled between runs, except those of pending sums.
   void fill(execution<Processor>& on) const {
     for (std::size_t v = 0; v < program_->values.size(); ++v) {
       auto const& value = program_->values[v];
-      if (!value.lasts()) continue;
+      if (!value.lasts() || value.kind == step::value_kind::pending) continue;
       auto const& own = parameter_of(value);
       bool const is_sum = value.kind == step::value_kind::sum;
       on.slots[v].tensor = is_sum ? own.sum() : own.updated();
     }
     drop(on);
   }
-  /// Fills the slots of parameters that redistributions renew.
+  /// Fills the slots of gradient sums, and those of parameters that redistributions renew.
   void take(execution<Processor>& on) const {
     for (int const v : renewed_) on.set(v, parameter_of(program_->value_of(v)).source());
+    for (int const v : sums_)
+      if (auto const& sum = parameter_of(program_->value_of(v)).sum();
+          on.tensor(v).data() != sum.data())
+        on.set(v, sum);
   }
   /// Empties the slots of parameters that redistributions renew.
   void drop(execution<Processor>& on) const {
@@ -83,6 +91,7 @@ class parameter_slots {
   nodes const* elements_;
   step::program const* program_;
   std::vector<int> renewed_;  // the stored parameters that redistributions renew
+  std::vector<int> sums_;     // the gradient sums
 };
 
 }  // namespace ashlar::nn

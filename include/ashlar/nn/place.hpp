@@ -151,6 +151,11 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                       std::to_string(t.first) + " and " + std::to_string(t.later) +
                       " share at two placements. It is one parameter: give both uses the same "
                       "store and update.");
+    else if (first.delay != later.delay)
+      throw error("nn::place", "the plan delays the gradients of the parameter that elements " +
+                                   std::to_string(t.first) + " and " + std::to_string(t.later) +
+                                   " share by different numbers of steps. Give both uses the same "
+                                   "delay.");
 }
 
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
@@ -247,6 +252,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
     throw error("nn::place",
                 "gradients in rows are not for pipeline stages. Place the net without stages, or "
                 "give a plan of another strategy than sync::rows.");
+  if (search::has_delays(p.chosen))
+    throw error("nn::place",
+                "delayed gradients are not for pipeline stages. Place the net without stages, or "
+                "give a plan without delays.");
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");

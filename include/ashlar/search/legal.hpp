@@ -4,7 +4,7 @@
 #pragma once
 
 // Checks whether a choice is a legal placement of its layer. The check serves plans that people
-// write. There are six rules:
+// write. There are seven rules:
 //
 //   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
@@ -14,6 +14,7 @@
 //             stored and updated where the layer reads it.
 //   wires     A wire has valid numbers, and the gradient's matrix has the rank of its factors
 //             (wire_fault). A gradient in rows has no wire.
+//   delays    A gradient is delayed by 0 to step::most_delay steps. One in rows is not delayed.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.
@@ -63,6 +64,10 @@ constexpr char const* storage_fault(parameter_choice const& p, parameter_spec co
   shape const& extents = spec.extents;
   if (char const* const wrong = check(p.store, extents.rank(), t)) return wrong;
   if (p.store.has_partial()) return "a parameter cannot be stored partial.";
+  if (p.delay < 0 || p.delay > most_delay)
+    return "a gradient is delayed by 0 to 1000 steps. Write a delay in this range.";
+  if (p.in_rows && p.delay > 0)
+    return "a gradient in rows is not delayed: leave out its delay, or keep it as a tensor.";
   if (p.in_rows && !p.wire.is_exact())
     return "a gradient in rows is not encoded: leave out its wire, or keep it as a tensor.";
   if (char const* const wrong = wire_fault(p.wire, extents, p.grad, t)) return wrong;
@@ -101,6 +106,7 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
       candidate.parameters[k].update = c.parameters[k].update;
       candidate.parameters[k].wire = c.parameters[k].wire;
       candidate.parameters[k].in_rows = c.parameters[k].in_rows;
+      candidate.parameters[k].delay = c.parameters[k].delay;
     }
     if (candidate == c) return true;
   } while (detail::next_order(order));

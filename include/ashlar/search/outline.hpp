@@ -85,6 +85,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
     if (!(p.grad == p.store)) text += ", grad " + to_string(p.grad);
     if (p.in_rows) text += " in rows";
     if (!p.wire.is_exact()) text += ", grad sent as " + to_string(p.wire);
+    if (p.delay > 0) text += ", grad delayed by " + std::to_string(p.delay);
     pieces.push_back(text);
   }
   return pieces;

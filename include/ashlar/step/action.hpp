@@ -30,7 +30,9 @@
 // `skipped` is the gradient of the branch without layers of a skip (problem.hpp). The backward pass
 // of the skip's end makes it, and that of the skip's begin reads it. A tied parameter has two uses,
 // of which each has a gradient of its own; add_gradient adds the two. The master of a parameter
-// exists only if the parameter is updated at one placement and stored at another (plan.hpp).
+// exists only if the parameter is updated at one placement and stored at another (plan.hpp). If a
+// gradient is delayed (parameter_choice::delay), a step adds to the gradient sum, but synchronizes
+// the pending sum, which is that of the step before.
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
@@ -119,20 +121,21 @@ enum class value_kind : signed char {
   master,     ///< a parameter where the optimizer updates it, if it is stored at another placement
   renewed,    ///< the updated parameter, which replaces the stored one
   copy,       ///< a tied parameter that one part of a pipeline stores and another part reads
-  addend      ///< the gradient of a tied parameter's later use, before it is added to the first's
+  addend,     ///< the gradient of a tied parameter's later use, before it is added to the first's
+  pending     ///< a delayed gradient: the sum of the step before, which this step synchronizes
 };
 
 constexpr char const* to_string(value_kind kind) {
   constexpr char const* names[] = {
       "data",         "x",      "y",       "dy",        "dx",      "skipped", "x with halo",
       "dx with halo", "saved",  "used",    "statistic", "reduced", "sum",     "gradient",
-      "stored",       "master", "renewed", "copy",      "addend"};
+      "stored",       "master", "renewed", "copy",      "addend",  "pending"};
   return names[static_cast<int>(kind)];
 }
 
 /// A value of a program: a tensor of the step. `index` is the index of the parameter or statistic
 /// to which the value belongs. `again` is true if a recomputation makes the value. `bytes` is the
-/// size of the value's largest shard.
+/// size of the value's largest shard. `delay` is that of a pending gradient, in steps.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;
@@ -140,13 +143,15 @@ struct value {
   int micro_batch = 0;
   bool again = false;
   std::int64_t bytes = 0;
+  int delay = 0;
 
   /// Returns whether the value exists when a step begins, like the data and all values that outlast
   /// a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
   /// Returns whether the value exists both before and after the step.
   constexpr bool lasts() const {
-    return kind == value_kind::sum || kind == value_kind::stored || kind == value_kind::master;
+    return kind == value_kind::sum || kind == value_kind::stored || kind == value_kind::master ||
+           kind == value_kind::pending;
   }
   friend constexpr bool operator==(value const&, value const&) = default;
 };

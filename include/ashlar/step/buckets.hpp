@@ -7,7 +7,8 @@
 // each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
 // A bucket is a set of synchronizations with the same steps, whose sums become complete one after
 // another. All synchronizations of a bucket begin together. A synchronization that would be alone
-// in its bucket has no bucket.
+// in its bucket has no bucket. If a gradient is delayed, its pending sum is complete before the
+// step.
 
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/bucket_rule.hpp>
@@ -26,7 +27,7 @@ namespace step_detail {
 struct synchronization_queue {
   struct entry {
     int move;    ///< index into program::moves
-    int action;  ///< index into program::actions: the action that completes the move's sum
+    int action;  ///< index into program::actions: the action that completes the move's sum, or -1
   };
   std::vector<entry> entries;
 };
@@ -37,7 +38,8 @@ constexpr std::vector<int> synchronizations(program const& p) {
   std::vector<int> move_of_sum(p.values.size(), -1);
   for (std::size_t k = 0; k < p.moves.size(); ++k) {
     auto const& m = p.moves[k];
-    bool const is_of_sum = p.value_of(m.from).kind == value_kind::sum;
+    auto const kind = p.value_of(m.from).kind;
+    bool const is_of_sum = kind == value_kind::sum || kind == value_kind::pending;
     if (m.phase == phase::synchronize && is_of_sum && !p.path_of(m).is_local())
       move_of_sum[static_cast<std::size_t>(m.from)] = static_cast<int>(k);
   }
@@ -48,20 +50,39 @@ constexpr std::vector<synchronization_queue> synchronization_queues(program cons
   auto const move_of_sum = synchronizations(p);
   std::vector<int> addends(p.values.size(), 0);
   std::vector<synchronization_queue> queues;
+  auto const add = [&](int move, int action) {
+    auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
+    std::size_t q = 0;
+    while (q < queues.size() &&
+           !travel_together(p.path_of(p.moves[static_cast<std::size_t>(queues[q].entries[0].move)]),
+                            path))
+      ++q;
+    if (q == queues.size()) queues.emplace_back();
+    queues[q].entries.push_back({move, action});
+  };
+  for (std::size_t v = 0; v < p.values.size(); ++v)
+    if (p.values[v].kind == value_kind::pending && move_of_sum[v] >= 0) add(move_of_sum[v], -1);
   for (std::size_t i = 0; i < p.actions.size(); ++i)
     for (int const sum : p.actions[i].adds) {
       int const k = move_of_sum[static_cast<std::size_t>(sum)];
-      if (k < 0 || ++addends[static_cast<std::size_t>(sum)] < p.micro_batches) continue;
-      auto const& path = p.path_of(p.moves[static_cast<std::size_t>(k)]);
-      std::size_t q = 0;
-      while (q < queues.size() &&
-             !travel_together(
-                 p.path_of(p.moves[static_cast<std::size_t>(queues[q].entries[0].move)]), path))
-        ++q;
-      if (q == queues.size()) queues.emplace_back();
-      queues[q].entries.push_back({k, static_cast<int>(i)});
+      if (p.value_of(sum).kind == value_kind::pending) continue;
+      if (k >= 0 && ++addends[static_cast<std::size_t>(sum)] == p.micro_batches)
+        add(k, static_cast<int>(i));
     }
   return queues;
+}
+
+/// Returns a synchronization as a transfer that is ready at `ready`, in seconds. Its seconds of
+/// coding do not count, since they are the processor's.
+constexpr ready_transfer transfer_of(program const& p, int move, double ready, machine const& m) {
+  auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
+  double whole = 0, latency = 0;
+  for (auto const& s : path.steps) {
+    auto const load = transfer_traffic(path, s, p.mesh);
+    whole += link_seconds(s, path.extents, path.element_size, p.mesh, m);
+    latency += seconds(m, p.mesh, s.axes, s.carried_by(), {load.messages, 0}, 1);
+  }
+  return {ready, latency, whole - latency};
 }
 
 /// Gives the moves of a queue their bucket numbers. Bucket k of the queue has the entries
@@ -110,8 +131,7 @@ constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
 
 /// Returns the buckets with which the last synchronization ends earliest, on a link that carries no
 /// other transfers (bucket_cuts.hpp). The timeline of `p` says when sums become complete. If the
-/// steps of a synchronization use several links, they count as if one link carried them all. The
-/// seconds of coding do not count, since they are the processor's.
+/// steps of a synchronization use several links, they count as if one link carried them all.
 constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
   bucket_numbers numbers(p.moves.size(), -1);
   auto const queues = step_detail::synchronization_queues(p);
@@ -121,15 +141,8 @@ constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
   for (auto const& queue : queues) {
     std::vector<ready_transfer> transfers;
     for (auto const& e : queue.entries) {
-      auto const& path = p.path_of(p.moves[static_cast<std::size_t>(e.move)]);
-      double whole = 0, latency = 0;
-      for (auto const& s : path.steps) {
-        auto const load = transfer_traffic(path, s, p.mesh);
-        whole += link_seconds(s, path.extents, path.element_size, p.mesh, m);
-        latency += seconds(m, p.mesh, s.axes, s.carried_by(), {load.messages, 0}, 1);
-      }
-      double const ready = when.actions[static_cast<std::size_t>(e.action)].end;
-      transfers.push_back({ready, latency, whole - latency});
+      double const ready = e.action < 0 ? 0 : when.actions[static_cast<std::size_t>(e.action)].end;
+      transfers.push_back(step_detail::transfer_of(p, e.move, ready, m));
     }
     step_detail::number_buckets(queue, bucket_cuts(transfers), buckets, numbers);
   }

@@ -18,7 +18,8 @@
 //                dx at most once and the gradients of its parameters at most once. Every
 //                micro-batch has the same computations.
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in the
-//                order of the micro-batches. No action reads a sum before its last addend.
+//                order of the micro-batches. No action reads a sum before its last addend. If the
+//                gradient is delayed, no action reads its sum at all, but its pending sum.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //                If it is updated at one placement and stored at another, the stored value is
 //                replaced once, after the update and after all readers of the old stored value.
@@ -53,12 +54,9 @@ class program_check {
         crossings_(p.crossings.size(), stage::none), begun_(p.moves.size(), 0),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
-    if (!p.renews_first) return;
-    for (auto const& is : p.values)
-      for (std::size_t v = 0; v < values_.size(); ++v)
-        if (is.kind == value_kind::renewed && p.values[v].kind == value_kind::stored &&
-            p.values[v].element == is.element && p.values[v].index == is.index)
-          values_[v].is_renewed_first = true;
+    mark(value_kind::pending, value_kind::sum, &value_state::is_delayed);
+    if (p.renews_first)
+      mark(value_kind::renewed, value_kind::stored, &value_state::is_renewed_first);
   }
 
   constexpr fault run() {
@@ -72,10 +70,20 @@ class program_check {
   struct value_state {
     bool alive = false, made = false, released = false, read = false, is_added = false;
     bool is_renewed_first = false;  ///< a stored parameter that is renewed before it is read
+    bool is_delayed = false;        ///< the sum of a gradient that a later step synchronizes
     int moving = 0;                 ///< number of pending moves that read this value
     int addends = 0;
   };
   enum class stage : signed char { none, begun, ended };
+
+  /// Sets `flag` for each value of kind `what` whose parameter also has a value of kind `because`.
+  constexpr void mark(value_kind because, value_kind what, bool value_state::*flag) {
+    for (auto const& is : p_.values)
+      for (std::size_t v = 0; is.kind == because && v < values_.size(); ++v)
+        if (value const& of = p_.values[v];
+            of.kind == what && of.element == is.element && of.index == is.index)
+          values_[v].*flag = true;
+  }
 
   constexpr void demand(bool right, char const* what, int value = -1, int move = -1) {
     if (!right && !found_.found()) found_ = {at_, what, value, move};
@@ -115,6 +123,7 @@ class program_check {
     value const& is = p_.value_of(v);
     if (is.kind == value_kind::sum)
       demand(s.addends == p_.micro_batches, "reads an incomplete sum", v);
+    demand(!s.is_delayed, "reads the sum of a delayed gradient in its own step", v);
     if (is.kind == value_kind::stored && s.is_renewed_first)
       demand(s.addends == 1, "reads a parameter that is not renewed yet", v);
     else if (is.kind == value_kind::stored)
@@ -186,6 +195,10 @@ class program_check {
     ++s.addends;
   }
 
+  /// Returns whether a value is the sum of a gradient, of this step or of the one before.
+  static constexpr bool is_sum(value const& is) {
+    return is.kind == value_kind::sum || is.kind == value_kind::pending;
+  }
   /// Checks an action that adds the gradient of a tied parameter's later use to that of its first.
   constexpr void add_use(action const& a) {
     demand(a.reads.size() == 1 && a.adds.size() == 1, "adds other than one gradient to one");
@@ -193,10 +206,10 @@ class program_check {
     int const from = a.reads[0], to = a.adds[0];
     value_state &s = state(to), &addend = state(from);
     value const &is = p_.value_of(to), &added = p_.value_of(from);
-    demand(added.kind == value_kind::addend || added.kind == value_kind::sum,
+    demand(added.kind == value_kind::addend || is_sum(added),
            "adds a value that is no gradient of a later use", from);
-    demand(is.kind == value_kind::gradient || is.kind == value_kind::sum,
-           "adds to a value that is no gradient", to);
+    demand(is.kind == value_kind::gradient || is_sum(is), "adds to a value that is no gradient",
+           to);
     demand(is.element == a.element && is.index == a.part, "adds to the gradient of another", to);
     demand(s.alive, "adds to a value that nothing has made yet", to);
     demand(is.kind != value_kind::sum || s.addends == p_.micro_batches, "adds to an incomplete sum",
@@ -310,7 +323,7 @@ class program_check {
              v);
       bool const is_updated = is.kind == value_kind::stored || is.kind == value_kind::master;
       demand(!is_updated || s.addends == 1, "never updates a parameter", v);
-      demand((is.kind != value_kind::sum && is.kind != value_kind::addend) || s.read,
+      demand((!is_sum(is) && is.kind != value_kind::addend) || s.is_delayed || s.read,
              "never uses a gradient", v);
     }
     for (int b = 1; b < p_.micro_batches; ++b)

@@ -9,6 +9,10 @@
 // been added. A synchronization begins when the sums of all synchronizations of its bucket are
 // complete (buckets.hpp), or when its own sum is complete if it is in no bucket.
 //
+// If a gradient is delayed, a step synchronizes the sum of the step before, under all its passes.
+// Such a synchronization may begin with the step. Other moves on its link would then wait for it,
+// so it may also begin later, at a given action (spread_synchronization.hpp).
+//
 // Each end_move stays in place, before the updates. Redistributions without communication keep
 // their places. A sum that is already at the placement of the update has no redistribution.
 
@@ -20,8 +24,10 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns the program without releases in which synchronizations begin early.
-constexpr program with_early_synchronization(program const& p, bucket_numbers const& buckets) {
+/// Returns the program without releases in which synchronizations begin early. `starts` is empty or
+/// has, for each move, the action after which it may begin, or -1.
+constexpr program with_early_synchronization(program const& p, bucket_numbers const& buckets,
+                                             std::vector<int> const& starts) {
   program changed = p;
   changed.actions.clear();
   std::vector<action> begin(p.moves.size());  // the begin_move of each move
@@ -31,27 +37,36 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
   std::vector<int> last(p.moves.size(), -1);  // the action that completes each bucket
   auto const queues = synchronization_queues(p);
   auto const bucket_of = [&](int move) { return buckets[static_cast<std::size_t>(move)]; };
+  auto const action_of = [&](synchronization_queue::entry const& e) {
+    int const start = starts.empty() ? -1 : starts[static_cast<std::size_t>(e.move)];
+    return e.action > start ? e.action : start;
+  };
   for (auto const& queue : queues)
     for (auto const& e : queue.entries) {
       is_early[static_cast<std::size_t>(e.move)] = 1;
       changed.moves[static_cast<std::size_t>(e.move)].bucket = bucket_of(e.move);
-      if (bucket_of(e.move) >= 0) last[static_cast<std::size_t>(bucket_of(e.move))] = e.action;
+      if (bucket_of(e.move) < 0) continue;
+      int& of_bucket = last[static_cast<std::size_t>(bucket_of(e.move))];
+      if (action_of(e) > of_bucket) of_bucket = action_of(e);
     }
-  // The moves that begin after each action, those of a bucket one after another.
-  std::vector<std::vector<int>> begins(p.actions.size());
+  // The moves that begin before action 0, after action 0, ..., those of a bucket one after another.
+  std::vector<std::vector<int>> begins(p.actions.size() + 1);
   for (auto const& queue : queues)
     for (auto const& e : queue.entries) {
       int const b = bucket_of(e.move);
-      begins[static_cast<std::size_t>(b < 0 ? e.action : last[static_cast<std::size_t>(b)])]
-          .push_back(e.move);
+      int const after = b < 0 ? action_of(e) : last[static_cast<std::size_t>(b)];
+      begins[static_cast<std::size_t>(after + 1)].push_back(e.move);
     }
+  auto const add_begins = [&](std::vector<int> const& moves) {
+    for (int const k : moves) changed.actions.push_back(begin[static_cast<std::size_t>(k)]);
+  };
+  add_begins(begins[0]);
   for (std::size_t i = 0; i < p.actions.size(); ++i) {
     auto const& a = p.actions[i];
-    if (a.kind == action_kind::release) continue;
     bool const begins_early = a.kind == action_kind::begin_move &&
                               is_early[static_cast<std::size_t>(a.move)] != 0;
-    if (!begins_early) changed.actions.push_back(a);
-    for (int const k : begins[i]) changed.actions.push_back(begin[static_cast<std::size_t>(k)]);
+    if (a.kind != action_kind::release && !begins_early) changed.actions.push_back(a);
+    add_begins(begins[i + 1]);
   }
   return changed;
 }
@@ -59,13 +74,16 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
 }  // namespace step_detail
 
 /// Returns the program in which the synchronization of gradients begins as soon as the gradients
-/// of its bucket are complete.
+/// of its bucket are complete, but not before the action that `starts` gives for its moves, if
+/// `starts` is not empty.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.
 constexpr pass_result early_synchronization(program const& p, bucket_numbers const& buckets,
-                                            std::int64_t limit = 0) {
-  return step_detail::finish_pass(p, step_detail::with_early_synchronization(p, buckets), limit);
+                                            std::int64_t limit = 0,
+                                            std::vector<int> const& starts = {}) {
+  return step_detail::finish_pass(p, step_detail::with_early_synchronization(p, buckets, starts),
+                                  limit);
 }
 
 /// Does the same with buckets of at least `bucket_bytes` bytes on a rank; 0 means no buckets.

@@ -12,6 +12,7 @@
 //              Σ parameters  |update| · (1 + optimizer_states) · a  +  |grad| · a
 //                            + |update| · e if e differs from a
 //                            + |store| · e if update is not store
+//                            + |grad| · a + (delay - 1) · |update| · a if delay > 0
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass:
 //              saved_values · |x| / (elements of x), because these values are distributed like x
@@ -190,6 +191,14 @@ constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const&
   return error_bytes(plan_encoded(extents, a, p.grad, p.updated_at(), p.wire, t, {}), t);
 }
 
+/// Returns the bytes of the synchronized gradients of a parameter that a rank keeps between two
+/// steps, which are none if the gradient is delayed by at most one step. `a` is accumulation_size.
+constexpr std::int64_t kept_gradient_bytes(parameter_spec const& spec, parameter_choice const& p,
+                                           int a, topology const& t) {
+  if (p.delay < 2 || spec.tie == tie_role::later) return 0;
+  return (p.delay - 1) * a * max_local_elements(spec.extents, t, p.updated_at());
+}
+
 namespace step_detail {
 
 /// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
@@ -350,7 +359,8 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     std::int64_t const update = p.is_updated_apart() ? max_local_elements(extents, t, p.update)
                                                      : store;
     auto const& tied = spec.parameters.items[k];
-    bytes.lasting += sum_bytes(net, spec, c, k, t) + error_bytes(extents, p, a, t);
+    bytes.lasting += sum_bytes(net, spec, c, k, t) * (p.delay > 0 ? 2 : 1) +
+                     error_bytes(extents, p, a, t) + kept_gradient_bytes(tied, p, a, t);
     if (tied.tie != tie_role::later)
       bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy on the later use's part

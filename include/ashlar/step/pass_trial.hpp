@@ -10,8 +10,10 @@
 //                           if micro-batches take turns, also tried with turns that end at fewer
 //                           places (turns.hpp)
 //   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
-//                           and, if gradients cross two links, with buckets of 4 to 256 MiB. A
-//                           given division is used even if it does not make the timeline shorter.
+//                           and, if gradients cross two links or are delayed, with buckets of 4
+//                           to 256 MiB. A given division is used even if it does not make the
+//                           timeline shorter. Those of delayed gradients are also tried at other
+//                           places of the step (spread_synchronization.hpp).
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
@@ -32,6 +34,7 @@
 #include <ashlar/step/overlap_result.hpp>
 #include <ashlar/step/prefetch.hpp>
 #include <ashlar/step/renewal_first.hpp>
+#include <ashlar/step/spread_synchronization.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/step/turns.hpp>
 
@@ -96,9 +99,17 @@ constexpr bool renews(program const& p) {
   return false;
 }
 
+/// Returns whether the program synchronizes delayed gradients.
+constexpr bool has_pending(program const& p) {
+  for (auto const& v : p.values)
+    if (v.kind == value_kind::pending) return true;
+  return false;
+}
+
 /// Returns the divisions of gradients into buckets among which to choose. If all synchronizations
 /// of a program use one link, the only one is the best. If they use both, transfers of several
 /// buckets overlap, which best_buckets does not count, so buckets of fixed sizes are tried, too.
+/// They are also tried for delayed gradients, since small buckets let other moves pass.
 constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine const& m) {
   std::vector<bucket_numbers> list{best_buckets(p, m)};
   bool uses[2]{};
@@ -106,7 +117,7 @@ constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine
     if (move.phase == phase::synchronize)
       for (auto const& s : p.path_of(move).steps)
         if (communicates(s.kind)) uses[static_cast<int>(tier_of(s, p.mesh))] = true;
-  if (!uses[0] || !uses[1]) return list;
+  if ((!uses[0] || !uses[1]) && !has_pending(p)) return list;
   for (std::int64_t const bytes : {4 << 20, 16 << 20, 64 << 20, 256 << 20}) {
     auto numbers = buckets_of_size(p, bytes);
     bool is_known = false;
@@ -119,8 +130,16 @@ constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine
 constexpr overlap_result with_what_pays(program const& p, machine const& m,
                                         overlap_options const& options) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
+  bool const is_delayed = has_pending(p);
   auto const synchronize = [&](bool again) {
     pass_trial trial(result, m, "early synchronization");
+    auto const consider = [&](bucket_numbers const& numbers) {
+      trial.consider(early_synchronization(result.made, numbers, options.limit));
+      if (!is_delayed) return;
+      for (auto const& starts :
+           {spread_starts(result.made, numbers, m), undelayed_starts(result.made)})
+        trial.consider(early_synchronization(result.made, numbers, options.limit, starts));
+    };
     if (options.buckets && options.division.kind != bucketing::best) {
       auto const given = early_synchronization(
           result.made, buckets_of_size(result.made, options.division), options.limit);
@@ -130,9 +149,8 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
       return;
     }
     if (options.buckets)
-      for (auto const& numbers : divisions_to_try(result.made, m))
-        trial.consider(early_synchronization(result.made, numbers, options.limit));
-    trial.consider(early_synchronization(result.made, 0, options.limit));
+      for (auto const& numbers : divisions_to_try(result.made, m)) consider(numbers);
+    consider(buckets_of_size(result.made, 0));
     trial.finish();
   };
   pass_trial moves(result, m, "early moves");

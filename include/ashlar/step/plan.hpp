@@ -36,6 +36,9 @@ struct parameter_choice {
   bool in_rows = false;
   /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
   wire_format wire{};
+  /// The number of steps by which its gradient is delayed: an update takes the gradient that so many
+  /// steps before have made. With 0 it takes that of its own step (step/README.md, "Delays").
+  int delay = 0;
 
   /// Returns whether the parameter is updated at one placement and stored at another.
   constexpr bool is_updated_apart() const { return update.axis.count > 0; }
@@ -123,6 +126,23 @@ constexpr bool has_rows(basic_plan<N> const& chosen) {
 template <int N>
 constexpr bool has_wires(basic_plan<N> const& chosen) {
   return any_parameter(chosen, [](parameter_choice const& p) { return !p.wire.is_exact(); });
+}
+
+/// The largest delay of a gradient, in steps. Longer ones would only use memory.
+inline constexpr int most_delay = 1000;
+
+/// Returns whether the gradient of any parameter is delayed.
+template <int N>
+constexpr bool has_delays(basic_plan<N> const& chosen) {
+  return any_parameter(chosen, [](parameter_choice const& p) { return p.delay != 0; });
+}
+
+/// Returns the plan without the delays of gradients.
+template <int N>
+constexpr basic_plan<N> without_delays(basic_plan<N> chosen) {
+  for (auto& c : chosen.choices)
+    for (auto& p : c.parameters) p.delay = 0;
+  return chosen;
 }
 
 /// Returns the element whose placements determine those of element i of the plan: the begin of the
@@ -215,6 +235,7 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
         mix_placement(*it);
       if (auto const& w = parameter.wire; !w.is_exact())
         for (int const part : w.parts()) mix(part);
+      if (parameter.delay != 0) mix(-parameter.delay);
     }
     for (int k = 0; k < p[i].parameters.size(); ++k)
       if (p[i].parameters[k].in_rows) mix(k + 1);

@@ -77,9 +77,13 @@ class program_builder : public halo_writer {
                                       : add_value(value_kind::stored, k, store));
         own.master.push_back(is_apart && !is_later ? add_value(value_kind::master, k, update * a)
                                                    : -1);
-        own.sum.push_back(add_value(value_kind::sum, k, sum_bytes(net_, spec, c, k, chosen_.mesh)));
+        auto const sum = sum_bytes(net_, spec, c, k, chosen_.mesh);
+        own.sum.push_back(add_value(value_kind::sum, k, sum));
+        own.due.push_back(own.sum[k]);
+        if (p.delay > 0) own.due[k] = add_value(value_kind::pending, k, sum, false, p.delay);
         own.gradient.push_back(-1);
-        made_.resident += error_bytes(extents, c.parameters[k], a, chosen_.mesh) +
+        made_.resident += error_bytes(extents, p, a, chosen_.mesh) +
+                          kept_gradient_bytes(spec.parameters[k], p, a, chosen_.mesh) +
                           (is_later ? 0 : update * (stored_size(net_) - 2 * a));
       }
     }
@@ -238,8 +242,9 @@ class program_builder : public halo_writer {
                           search::step::element_size(net_, what, when), from, to,
                           wire_of(chosen_[element_], what, when, index));
   }
-  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
-    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
+  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false,
+                          int delay = 0) {
+    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes, delay});
   }
 
   basic_problem<N> const& net_;
@@ -300,7 +305,7 @@ class program_builder : public halo_writer {
       case moved::parameter: break;
     }
     auto& own_parameters = parameters(element_);
-    return when == phase::synchronize ? own_parameters.sum[index]
+    return when == phase::synchronize ? own_parameters.due[index]
            : when == phase::renew     ? own_parameters.master[index]
                                       : own_parameters.stored[index];
   }

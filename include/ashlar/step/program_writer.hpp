@@ -23,9 +23,10 @@ struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
 /// The parameters of one element, their gradient sums, their gradients, and their masters, as
-/// indices into program::values. -1 means that there is no such value.
+/// indices into program::values. -1 means that there is no such value. `due` is what a step
+/// synchronizes: the sum, or the pending one if the gradient is delayed.
 struct element_parameters {
-  inplace_vector<int, max_parameters> stored, sum, gradient, master;
+  inplace_vector<int, max_parameters> stored, sum, due, gradient, master;
 };
 
 /// Returns the kind of the value that a redistribution makes in a phase.

@@ -60,6 +60,7 @@ struct explained_parameter {
   search::parameter_choice placements;
   int count = 1;
   double received = 0, seconds = 0, exposed = 0;
+  double delayed_seconds = 0, delayed_exposed = 0;  ///< of these, to synchronize delayed gradients
 };
 
 struct explained_plan {
@@ -102,8 +103,12 @@ inline explained_plan explained(search::problem net, search::plan const& chosen,
                   s.unit_bytes(path.element_size);
     own.received += received;
     made.received += received;
+    double const exposed = net.overlap ? when.moves[k].exposed : path.seconds;
     own.seconds += path.seconds;
-    own.exposed += net.overlap ? when.moves[k].exposed : path.seconds;
+    own.exposed += exposed;
+    if (p.value_of(move.from).kind != search::value_kind::pending) continue;
+    own.delayed_seconds += path.seconds;
+    own.delayed_exposed += exposed;
   }
   for (auto const& a : p.actions) {
     if (a.rows < 0) continue;
@@ -130,7 +135,8 @@ struct explained_line {
 };
 
 constexpr bool same_strategy(search::parameter_choice const& a, search::parameter_choice const& b) {
-  return a.store == b.store && a.update == b.update && a.in_rows == b.in_rows && a.wire == b.wire;
+  return a.store == b.store && a.update == b.update && a.in_rows == b.in_rows && a.wire == b.wire &&
+         a.delay == b.delay;
 }
 
 /// Adds up the lines of equal parameters.
@@ -166,7 +172,8 @@ inline std::vector<std::string> cells(explained_parameter const& p, topology con
   return {is_before ? "  before" : p.name + times,
           is_before ? "" : to_string(p.extents),
           strategy_text(p.placements, t) +
-              (p.placements.wire.is_exact() ? "" : ", " + to_string(p.placements.wire)),
+              (p.placements.wire.is_exact() ? "" : ", " + to_string(p.placements.wire)) +
+              (p.placements.delay > 0 ? ", delay " + std::to_string(p.placements.delay) : ""),
           route_text(p.placements),
           bytes_text(p.received),
           search::detail::seconds_or_dash(p.seconds),
@@ -205,6 +212,31 @@ inline std::string table(std::vector<explained_line> const& lines, topology cons
   return narrow.empty() ? text_of(false) : narrow;
 }
 
+/// Returns what delays change, as a line of a report: how old the gradients of updates are, and how
+/// much of their synchronization runs under the passes of the step after theirs.
+inline std::string delays_text(explained_plan const& now, bool overlap) {
+  int delayed = 0, least = search::most_delay, most = 0;
+  double seconds = 0, exposed = 0;
+  for (auto const& p : now.parameters) {
+    if (p.placements.delay == 0) continue;
+    ++delayed;
+    least = std::min(least, p.placements.delay);
+    most = std::max(most, p.placements.delay);
+    seconds += p.delayed_seconds;
+    exposed += p.delayed_exposed;
+  }
+  auto const all = static_cast<int>(now.parameters.size());
+  std::string const steps = std::to_string(least) +
+                            (most > least ? " to " + std::to_string(most) : "") +
+                            (most == 1 ? " step old" : " steps old");
+  std::string const start = "delays:          the updates of " + std::to_string(delayed) + " of " +
+                            std::to_string(all) + " parameters take gradients that are " + steps;
+  if (!overlap) return start + "; nothing overlaps here\n";
+  return start + ";\n                 " + seconds_text(seconds - exposed) + " of " +
+         seconds_text(seconds) +
+         " of their synchronization run under the passes of the next step\n";
+}
+
 inline std::string report(search::problem const& net, search::plan const& before,
                           search::plan const& after, machine const& m, bool only_changes) {
   check_plan_of("sync::explain", net, before);
@@ -221,6 +253,7 @@ inline std::string report(search::problem const& net, search::plan const& before
   if (auto const owned = balance_of(net, after); owned.most > 0)
     text += "owners:          the busiest rank owns " + std::to_string(owned.most) +
             " elements, at least " + std::to_string(owned.bound) + " in any dealing\n";
+  if (search::has_delays(after)) text += delays_text(now, net.overlap);
   auto const lines = folded(now, old, only_changes);
   if (lines.empty()) return text + "no parameter differs\n";
   return text + table(lines, after.mesh);

@@ -63,7 +63,9 @@ struct rows {
                           p.store = stored_as_used(p);
                           p.update = {};
                           p.in_rows = in_rows[next++];
-                          if (p.in_rows) p.wire = {};  // rows are sent as they are
+                          if (!p.in_rows) return;
+                          p.wire = {};  // rows are sent as they are
+                          p.delay = 0;  // and in the step that has read them
                         });
   }
 };

@@ -23,13 +23,14 @@ constexpr bool sums_with(wire_format const& wire, search::parameter_choice const
   return false;
 }
 
-/// Gives the later use of a tied parameter the strategy of the first use: its `store` and `update`,
-/// and its wire if the gradient of the later use is summed with this wire too. Else the later use
-/// keeps the wire that it has. `extents` are those of the later use's parameter.
+/// Gives the later use of a tied parameter the strategy of the first use: its `store`, `update` and
+/// `delay`, and its wire if the gradient of the later use is summed with this wire too. Else the
+/// later use keeps the wire that it has. `extents` are those of the later use's parameter.
 constexpr void take_strategy(search::parameter_choice& later, search::parameter_choice const& first,
                              shape const& extents, topology const& t) {
   later.store = first.store;
   later.update = first.update;
+  later.delay = first.delay;
   if (sums_with(first.wire, later, extents, t)) later.wire = first.wire;
 }
 

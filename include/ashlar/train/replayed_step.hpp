@@ -62,6 +62,10 @@ class replayed_step {
                   "a CUDA graph divides every loss by the same number, but the mean of this net's "
                   "loss is over those targets that are not left out, whose number differs from "
                   "step to step. Leave trainer_options.graph off, or count ignored rows.");
+    if (search::has_delays(model.plan()))
+      throw error("trainer",
+                  "a CUDA graph computes gradients at fixed addresses, which delayed gradients do "
+                  "not have. Leave trainer_options.graph off, or give a plan without delays.");
     model.for_each_parameter([](auto const& p) {
       if (p.is_updated_apart())
         throw error("trainer",

@@ -19,7 +19,8 @@
 // pipeline, a second all-reduce adds up the sums of all parts of the mesh, so that the sums do not
 // depend on the number of stages. The global norm adds up the squared norms in the order of the
 // net's layers. So it does not depend on which rank has which parameter. If the loss or the
-// gradient norm is not finite, every rank throws an error before any parameter changes.
+// gradient norm is not finite, every rank throws an error before any parameter changes. If the plan
+// delays gradients, updates, norm and clipping take those of earlier steps (update_numbers.hpp).
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.
@@ -36,20 +37,19 @@
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/nn/route_book.hpp>
-#include <ashlar/step/crossings_at_once.hpp>
-#include <ashlar/step/high_water.hpp>
-#include <ashlar/step/overlapped.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/gradient_squares.hpp>
 #include <ashlar/train/local_batch.hpp>
+#include <ashlar/train/program_of_step.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
+#include <ashlar/train/update_numbers.hpp>
 #include <ashlar/train/wire_arrays.hpp>
 
 namespace ashlar::train {
@@ -63,8 +63,8 @@ class trainer {
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
-        walker_(model.make_executor(*program_)),
+        program_(std::make_unique<step::program>(detail::program_of_step(model, options_.overlap))),
+        walker_(model.make_executor(*program_)), numbers_(*program_, walker_.delayed()),
         part_(nn::part_of_batch(*program_, model.problem(), model.plan(), model.input_extents(),
                                 model.target_extents(), model.stage_mesh().coordinate())),
         has_mixtures_(nn::has_mixtures(model.problem())) {
@@ -167,12 +167,23 @@ class trainer {
   void for_each_wire_array(F f) {
     train::for_each_wire_array(*model_, walker_.wire_errors(), f);
   }
+  /// Returns the delayed gradients, which are zero after continue_after(). Only a training with the
+  /// same plan on the same mesh can use them.
+  auto& delayed() { return walker_.delayed(); }
+  /// Returns the first step whose gradients this training has. Only delays make a difference.
+  std::int64_t first_gradient() const { return numbers_.first(); }
+  /// Says that code other than step() has written the delayed gradients after continue_after().
+  /// `first` is the first_gradient() of the training that they are from.
+  void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
-  /// than step() has written the arrays, such as a checkpoint. Communicates: a redistribution of
-  /// each parameter that is updated apart from its storage, unless steps begin with these.
+  /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
+  /// Communicates: a redistribution of each parameter that is updated apart from its storage, unless
+  /// steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     walker_.wire_errors().clear();
+    walker_.delayed().clear();
+    numbers_.set_first(steps);
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
@@ -246,8 +257,12 @@ class trainer {
                                                               : 1.0};
     [[maybe_unused]] auto const scope = range(on, "update");
     std::size_t index = 0;
+    model_->for_each_parameter([&](auto& p) {
+      auto const number = numbers_.number(index++, step_);
+      if (number > 0) state_.update(index - 1, number, p, scale);
+    });
     ++step_;
-    model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
+    walker_.delayed().advance();
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
@@ -270,20 +285,6 @@ class trainer {
   void renew() {
     if (program_->renews_first) model_->renew_before_use();
     else walker_.renew();
-  }
-
-  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
-  /// on. Otherwise transfers overlap with computations where this makes the predicted step faster.
-  /// If the machine's memory is given, it limits the memory of the overlapped program. If the
-  /// serial program needs more, its peak memory is the limit instead.
-  static step::program program_of(Model const& model, train::overlap wanted) {
-    auto serial = model.program();
-    if (wanted == overlap::none) return step::with_crossings_at_once(std::move(serial));
-    auto const& m = model.mesh().machine();
-    step::overlap_options how;
-    if (m.memory > 0)
-      how.limit = std::max(static_cast<std::int64_t>(m.memory), step::high_water(serial).peak);
-    return step::overlapped(serial, m, how).made;
   }
 
   /// Computes the gradients of a step. Stores in totals_ this rank's part of the summed loss and of
@@ -370,6 +371,7 @@ class trainer {
   // Its address is fixed, because the executor refers to it.
   std::unique_ptr<step::program> program_;
   nn::executor<typename Model::mesh_type::processor_type> walker_;
+  update_numbers numbers_;
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;
   bool has_mixtures_;

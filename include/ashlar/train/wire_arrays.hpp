@@ -11,34 +11,14 @@
 #include <string>
 
 #include <ashlar/nn/errors_of_moves.hpp>
+#include <ashlar/nn/placed_array.hpp>
 #include <ashlar/plan/encoded_redistribution.hpp>
-#include <ashlar/tensor/any_tensor.hpp>
 
 namespace ashlar::train {
 
-/// A matrix with a row for each rank of a mesh, of which every rank has its own row.
-template <class Processor>
-class rows_of_ranks {
- public:
-  rows_of_ranks(basic_mesh<Processor> const& m, std::int64_t columns)
-      : mesh_(m), extents_{std::int64_t(m.topology().ranks()), columns},
-        placement_(ashlar::placement::all_broadcast(m.axes())) {
-    for (int a = 0; a < m.axes(); ++a) placement_ = placement_.with_split(a, 0);
-  }
-
-  basic_mesh<Processor> const& mesh() const { return mesh_; }
-  shape const& extents() const { return extents_; }
-  ashlar::placement const& placement() const { return placement_; }
-
- private:
-  basic_mesh<Processor> mesh_;
-  shape extents_;
-  ashlar::placement placement_;
-};
-
-/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient. `rows` are the
-/// rows_of_ranks, and `shard` is this rank's row, or null if the rank is not in the gradient's part
-/// of a pipeline. The order and the names are the same on all ranks.
+/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient. `rows` are
+/// nn::rows_of_ranks, and `shard` is this rank's row, or null if the rank is not in the gradient's
+/// part of a pipeline. The order and the names are the same on all ranks.
 template <class Model, class F>
 void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
   auto const& problem = model.problem();
@@ -54,7 +34,7 @@ void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
       for (int s = 0; s < path.steps.size(); ++s) {
         auto const most = kept_elements(path.steps[s], path.extents, mesh.topology());
         if (most == 0) continue;
-        f("wire_errors." + std::to_string(s) + "/" + p.path(), rows_of_ranks(mesh, most),
+        f("wire_errors." + std::to_string(s) + "/" + p.path(), nn::rows_of_ranks(mesh, most),
           mesh.is_here() ? errors.of_gradient(p.element(), k, static_cast<std::size_t>(s), most)
                          : nullptr);
       }

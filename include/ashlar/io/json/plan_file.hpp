@@ -23,7 +23,9 @@
 // gradients are kept in rows (step/row_exchange.hpp), the version is 5. Then their parameters have
 // an entry "rows": true, and the plan has the entries of version 4. If gradients have wires
 // (plan/wire.hpp), the version is 6. Then their parameters have an entry such as "wire":
-// "int8+feedback", and the plan has the entries of version 5.
+// "int8+feedback", and the plan has the entries of version 5. If gradients are delayed
+// (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
+// the plan has the entries of version 6.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -38,7 +40,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 6;
+inline constexpr int plan_version = 7;
 
 namespace detail {
 
@@ -65,6 +67,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
       if (c.parameters[k].in_rows) element["parameters"].back()["rows"] = true;
       if (auto const& wire = c.parameters[k].wire; !wire.is_exact())
         element["parameters"].back()["wire"] = to_string(wire);
+      if (c.parameters[k].delay != 0) element["parameters"].back()["delay"] = c.parameters[k].delay;
     }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
@@ -82,9 +85,10 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
   bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
-  bool const in_turns = plan.interleaved > 1;
-  bool const is_apart = search::updates_apart(plan) || rows || wires;
-  j["version"] = wires                 ? plan_version
+  bool const delays = search::has_delays(plan), in_turns = plan.interleaved > 1;
+  bool const is_apart = search::updates_apart(plan) || rows || wires || delays;
+  j["version"] = delays                ? plan_version
+                 : wires               ? 6
                  : rows                ? 5
                  : is_apart            ? 4
                  : in_turns            ? 3
@@ -113,7 +117,7 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 
 /// The entries that a parameter may have, beside those of version 1.
 struct parameter_entries {
-  bool update = false, rows = false, wire = false;
+  bool update = false, rows = false, wire = false, delay = false;
 };
 
 /// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
@@ -122,7 +126,14 @@ inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries co
   if (known.update) keys.push_back("update");
   if (known.rows) keys.push_back("rows");
   if (known.wire) keys.push_back("wire");
+  if (known.delay) keys.push_back("delay");
   refuse_unknown_keys(p, "parameter", keys);
+}
+
+/// Returns by how many steps the gradient of a parameter is delayed. The caller checks the number.
+inline int delay_of(nlohmann::json const& p) {
+  auto const steps = whole_number(p.at("delay"), "delay");
+  return steps < 0 || steps > search::most_delay ? -1 : static_cast<int>(steps);
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
@@ -166,8 +177,10 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     if (p.contains("update")) choice.set_update(placement_of(p, "update", rank, t));
     choice.in_rows = p.value("rows", false);
     if (p.contains("wire")) choice.wire = wire_named("wire", p.at("wire").get<std::string>());
+    if (p.contains("delay")) choice.delay = delay_of(p);
     if (char const* const wrong = storage_fault(choice, spec.parameters[k], t))
-      throw error(choice.in_rows                                                        ? "rows"
+      throw error(choice.delay < 0 || (choice.in_rows && choice.delay > 0)              ? "delay"
+                  : choice.in_rows                                                      ? "rows"
                   : wire_fault(choice.wire, spec.parameters[k].extents, choice.grad, t) ? "wire"
                                                                                         : "update",
                   wrong);
@@ -287,7 +300,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   }
   plan.choices = choices_of<N>(
       j.at("elements"), net, t,
-      {.update = version >= 4, .rows = version >= 5, .wire = version >= 6});
+      {.update = version >= 4, .rows = version >= 5, .wire = version >= 6, .delay = version >= 7});
   search::predict(plan, net, m);
   return plan;
 }

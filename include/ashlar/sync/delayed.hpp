@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Delays the gradients of a plan, whatever the strategy by which they are synchronized:
+//
+//   plan = sync::delayed{1}(problem, plan, machine);                               // all
+//   plan = sync::pinned(problem, plan, machine, "3.weight", sync::delayed{1});     // one
+//
+// The update of step t takes the gradient that step t - delay has made, at the parameters of that
+// step. The first `delay` steps make no update. A gradient is synchronized in the step after its
+// own, under all passes of that step, and the bytes of a step are the same. What changes is the
+// training: it is another algorithm than without delays, and a larger learning rate may no longer
+// converge. It is deterministic. The norm for clipping is that of the gradients of the update.
+//
+// With a delay of 1 a step takes as long as the longer of its passes and its synchronization, if
+// nothing else waits. Longer delays are not faster in the model, and use more memory.
+//
+//   memory    a second gradient sum at `grad`, and delay - 1 gradients at `update`
+//
+// Choose the strategy first: builders keep the delays.
+
+#include <ashlar/sync/changed_plan.hpp>
+
+namespace ashlar::sync {
+
+struct delayed {
+  int steps = 1;
+
+  /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps`, priced on
+  /// machine `m`; 0 means no delays. Gradients in rows keep a delay of 0. Communicates nothing.
+  /// Throws ashlar::error if `chosen` is a plan of another net, or if `steps` is not from 0 to
+  /// search::most_delay.
+  template <int N>
+  constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
+                                             search::basic_plan<N> chosen, machine const& m) const {
+    check_plan_of("sync::delayed", net, chosen);
+    if (steps < 0 || steps > search::most_delay)
+      throw error("sync::delayed", "a gradient is delayed by 0 to 1000 steps, not by " +
+                                       std::to_string(steps) + ". Write a delay in this range.");
+    for (auto& c : chosen.choices)
+      for (auto& p : c.parameters) p.delay = p.in_rows ? 0 : steps;
+    search::predict(chosen, net, m);
+    chosen.gap = 1;
+    return chosen;
+  }
+};
+
+}  // namespace ashlar::sync

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which update of a parameter a step makes, if gradients are delayed (nn/delayed_gradients.hpp).
+//
+//   step          0   1   ..  d - 1   d   d + 1
+//   update        –   –       –       1   2         of a parameter whose gradient is delayed by d
+//
+// A training that is resumed without its delayed gradients makes no update in the first d steps
+// after that, either. Updates have the number of the step that made their gradient, counted from 1.
+
+#include <cstdint>
+#include <vector>
+
+#include <ashlar/nn/delayed_gradients.hpp>
+
+namespace ashlar::train {
+
+class update_numbers {
+ public:
+  /// The numbers of the updates in a program.
+  template <class Processor>
+  update_numbers(step::program const& p, nn::delayed_gradients<Processor> const& delayed) {
+    for (auto const& a : p.actions)
+      if (a.kind == step::action_kind::update)
+        delays_.push_back(delayed.delay_of(a.element, a.part));
+  }
+
+  /// Returns the number of the update that step number `step`, counted from 0, makes of parameter
+  /// number `index`, or 0 if it makes none.
+  std::int64_t number(std::size_t index, std::int64_t step) const {
+    std::int64_t const made_in = step - delays_[index];
+    return made_in >= first_ ? made_in + 1 : 0;
+  }
+
+  /// Returns the first step whose gradients the training has.
+  std::int64_t first() const { return first_; }
+  void set_first(std::int64_t step) { first_ = step; }
+
+ private:
+  std::vector<int> delays_;
+  std::int64_t first_ = 0;
+};
+
+}  // namespace ashlar::train
