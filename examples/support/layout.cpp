@@ -41,7 +41,8 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
   if (!found && problem.interleaved == 0)
     as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
   auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
-  return encoded_by(o.wire, problem, synchronized_by(o.sync, problem, plan, machine), machine);
+  return encoded_by(o.wire, o.plain_steps, problem, synchronized_by(o.sync, problem, plan, machine),
+                    machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,

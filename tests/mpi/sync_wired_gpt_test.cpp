@@ -31,10 +31,8 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
-#include <support/shared_folder.hpp>
 #include <support/training_trial.hpp>
 
-#include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -43,7 +41,6 @@
 namespace ashlar_test {
 namespace {
 
-namespace checkpoint = ashlar::checkpoint;
 namespace nn = ashlar::nn;
 namespace sync = ashlar::sync;
 namespace train = ashlar::train;
@@ -102,29 +99,17 @@ struct training_form {
   }
 };
 
-/// Trains for `plain` steps with the plan `exact` and then up to `steps` with the plan `wired`.
-/// Returns the loss on the last part of the text.
-double loss_after(ashlar::mesh const& m, training_form const& form, search::plan const& exact,
-                  search::plan const& wired, int plain, int steps) {
+/// Trains with a plan. Returns the loss on the last part of the text.
+double loss_after(ashlar::mesh const& m, training_form const& form, search::plan const& plan,
+                  int steps) {
   auto const& text = pages();
   std::size_t const trained = text.size() * 9 / 10;
-  shared_folder const folder;
-  double loss = 0;
-  auto const run = [&](search::plan const& plan, int last) {
-    auto model = nn::place<float>(byte_gpt, m, plan, 7);
-    train::trainer trainer(model, train::adam_w{.lr = 2e-3},
-                           {.clip = form.is_combined ? 1.0 : 1e30});
-    checkpoint::resume(folder.path(), trainer);
-    while (trainer.steps_done() < last)
-      trainer.step(
-          sequences_of(0, trained, 16, static_cast<unsigned>(1000 + trainer.steps_done())));
-    if (last < steps) checkpoint::save(folder.path(), trainer);
-    auto const held_out = sequences_of(trained, text.size(), steps < 300 ? 16 : 64, 1);
-    loss = model.evaluate(held_out.inputs, held_out.targets);
-  };
-  if (plain > 0) run(exact, plain);
-  run(wired, steps);
-  return loss;
+  auto model = nn::place<float>(byte_gpt, m, plan, 7);
+  train::trainer trainer(model, train::adam_w{.lr = 2e-3}, {.clip = form.is_combined ? 1.0 : 1e30});
+  while (trainer.steps_done() < steps)
+    trainer.step(sequences_of(0, trained, 16, static_cast<unsigned>(1000 + trainer.steps_done())));
+  auto const held_out = sequences_of(trained, text.size(), steps < 300 ? 16 : 64, 1);
+  return model.evaluate(held_out.inputs, held_out.targets);
 }
 
 }  // namespace
@@ -151,13 +136,14 @@ TEST_CASE("a byte-level GPT reaches the loss of a training without wires") {
     if (combined && !all) break;
     training_form const form{combined};
     auto const exact = form.plan(m);
-    double const before = all ? 0 : loss_after(m, form, exact, exact, 0, 0);
-    double const lossless = loss_after(m, form, exact, exact, 0, steps);
+    double const before = all ? 0 : loss_after(m, form, exact, 0);
+    double const lossless = loss_after(m, form, exact, steps);
     if (all) CHECK(lossless < 3);  // it has learned: a uniform guess has 5.5
     for (auto const& it : trainings) {
-      auto const wired = sync::encoded{it.wire}(form.problem(), exact, m.machine());
+      sync::encoded const by{.wire = it.wire, .plain_steps = it.plain};
+      auto const wired = by(form.problem(), exact, m.machine());
       REQUIRE(has_wires(wired));
-      double const loss = loss_after(m, form, exact, wired, it.plain, steps);
+      double const loss = loss_after(m, form, wired, steps);
       if (all && m.rank() == 0)
         std::printf("%s, %s: loss %.4f, without the wire %.4f (%+.2f %%)\n",
                     to_string(it.wire).c_str(),

@@ -39,10 +39,14 @@ struct model_state {
 
   /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
   /// pipeline. The program is in serial order: no communication overlaps with computation.
-  step::program program_of(search::problem const& net,
+  step::program program_of(search::problem const& net, search::plan const& chosen,
                            std::optional<step::pipeline_part> const& part) const {
-    return part ? step::build_stage(net, plan, mesh.machine(), *part)
-                : step::build(net, plan, mesh.machine());
+    return part ? step::build_stage(net, chosen, mesh.machine(), *part)
+                : step::build(net, chosen, mesh.machine());
+  }
+  /// Returns the program of a step with all micro-batches. That of a plain step has no wires.
+  step::program whole_program(bool is_plain) const {
+    return program_of(problem, is_plain ? search::without_wires(plan) : plan, pipeline);
   }
 
   executor<Processor> make_executor(step::program const& p) const {
@@ -61,7 +65,7 @@ struct model_state {
         for (auto& own : part->order.order)
           std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
       }
-      one = program_of(single, part);
+      one = program_of(single, plan, part);
       // The executor is constructed by `new` from the returned value, since an executor on devices
       // cannot be moved.
       one_walker.reset(new executor<Processor>(make_executor(one)));

@@ -122,6 +122,9 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
+  if (plan.plain_steps < 0)
+    throw error("nn::place", "the plan has " + std::to_string(plan.plain_steps) +
+                                 " plain steps. Write 0 or more.");
   search::check_turns(problem, "nn::place");
   for (int i = 0; i < plan.size(); ++i) {
     auto const& spec = problem.spec(i);

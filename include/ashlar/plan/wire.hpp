@@ -60,6 +60,12 @@ struct wire_format {
   constexpr bool in_blocks() const { return !is_exact() && !is_factored(); }
   /// Returns whether encoded addends may be summed on the way.
   constexpr bool is_linear() const { return !in_blocks(); }
+  /// Returns whether squares of decoded elements say little about squares of the elements: one_bit
+  /// gives all elements of a block the same magnitude, and top_k sends an element in some steps
+  /// only, then with the errors of all others.
+  constexpr bool distorts_squares() const {
+    return kind == wire_kind::one_bit || kind == wire_kind::top_k;
+  }
   /// Returns the number of elements that top_k sends of n elements.
   constexpr std::int64_t kept(std::int64_t n) const { return (n + one_of - 1) / one_of; }
   /// Returns the bytes of n encoded elements. Expects a wire that encodes blocks.

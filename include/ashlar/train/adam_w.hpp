@@ -9,7 +9,13 @@
 //
 // AdamW stores two values per parameter element. An update of a parameter is one fused pass over
 // this rank's shard of it.
+//
+// A training may begin with exact gradients, and then send them in one bit or as the largest few
+// (plan::plain_steps). The second moment then stays as the exact gradients have left it, as in
+// 1-bit Adam (Tang et al. 2021). An element whose second moment is still zero takes that of its
+// first gradient (wire_squares.hpp).
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
@@ -92,10 +98,12 @@ class adam_w_state {
     f.lr = options_.lr * scale.rate;
     f.beta1 = options_.beta1;
     f.beta2 = options_.beta2;
+    f.keeps_second = step > scale.squared_steps;
     f.epsilon = options_.epsilon;
     f.weight_decay = decays ? options_.weight_decay : 0;
     f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
-    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
+    f.correction2 = 1 - std::pow(options_.beta2,
+                                 static_cast<double>(std::min(step, scale.squared_steps)));
     f.gradient_scale = scale.clip;
     return f;
   }

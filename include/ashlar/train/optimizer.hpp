@@ -34,6 +34,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <vector>
@@ -45,10 +46,12 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient.
+/// the gradient. Averages of squared gradients take those of the first `squared_steps` steps only
+/// (wire_squares.hpp).
 struct update_scale {
   double rate = 1;
   double clip = 1;
+  std::int64_t squared_steps = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Throws ashlar::error unless `value` is a finite number in [least, most).

@@ -36,9 +36,6 @@
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/nn/route_book.hpp>
-#include <ashlar/step/crossings_at_once.hpp>
-#include <ashlar/step/high_water.hpp>
-#include <ashlar/step/overlapped.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
@@ -48,9 +45,11 @@
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_faults.hpp>
+#include <ashlar/train/step_programs.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
 #include <ashlar/train/wire_arrays.hpp>
+#include <ashlar/train/wire_squares.hpp>
 
 namespace ashlar::train {
 
@@ -63,10 +62,10 @@ class trainer {
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
-        walker_(model.make_executor(*program_)),
-        part_(nn::part_of_batch(*program_, model.problem(), model.plan(), model.input_extents(),
-                                model.target_extents(), model.stage_mesh().coordinate())),
+        programs_(model, options_.overlap, options_.record_times),
+        part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
+                                model.input_extents(), model.target_extents(),
+                                model.stage_mesh().coordinate())),
         has_mixtures_(nn::has_mixtures(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     detail::require_row_updates(model, optimizer);
@@ -75,7 +74,6 @@ class trainer {
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
-    if (options_.record_times) walker_.record_times();
     if (options_.graph) replayed_step<Model>::check(model);
   }
 
@@ -162,27 +160,29 @@ class trainer {
   }
   /// Calls f(name, rows, shard) for each array of the errors of wires with feedback, which are zero
   /// after continue_after() (wire_arrays.hpp). Only a training with the same plan on the same mesh
-  /// can use them.
+  /// can use them. There are none before the first step with wires.
   template <class F>
   void for_each_wire_array(F f) {
-    train::for_each_wire_array(*model_, walker_.wire_errors(), f);
+    if (!search::is_plain_step(model_->plan(), std::max<std::int64_t>(step_ - 1, 0)))
+      train::for_each_wire_array(*model_, programs_.walker().wire_errors(), f);
   }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Communicates: a redistribution of
   /// each parameter that is updated apart from its storage, unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
-    walker_.wire_errors().clear();
+    programs_.take(step_);
+    programs_.walker().wire_errors().clear();
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
   Model const& model() const { return *model_; }
-  /// Returns the program of a step as this trainer runs it, after the passes that let communication
-  /// overlap (train::overlap).
-  step::program const& program() const { return *program_; }
+  /// Returns the program of the last step as this trainer runs it, or of the next one if none has
+  /// run. It is the program after the passes that let communication overlap (train::overlap).
+  step::program const& program() const { return programs_.program(); }
   /// Returns the times at which each action of the last step began and ended. The list is empty
   /// unless record_times is set.
-  std::vector<step::time_span> const& times() const { return walker_.times(); }
+  std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
   /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
@@ -195,6 +195,7 @@ class trainer {
     stopwatch const time;
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
+    programs_.take(step_);
     double const communicated = communication_seconds(),
                  hidden = mesh.operations().seconds_hidden();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
@@ -217,7 +218,8 @@ class trainer {
       make_gradients(input);
     }
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
-    auto const totals = sum_totals(hash, fault, time.seconds() - walker_.seconds_waited());
+    auto const totals = sum_totals(hash, fault,
+                                   time.seconds() - programs_.walker().seconds_waited());
     if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
     double const summed = time.seconds();
     auto const mixtures = sums_of_mixtures(totals);
@@ -241,13 +243,16 @@ class trainer {
       throw error("trainer", "at step " + std::to_string(step_) + " the schedule returns " +
                                  std::to_string(report.learning_rate_factor) +
                                  ", which is not a finite factor of the learning rate.");
-    update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
-                                                              ? options_.clip / report.gradient_norm
-                                                              : 1.0};
+    update_scale scale{report.learning_rate_factor, report.gradient_norm > options_.clip
+                                                        ? options_.clip / report.gradient_norm
+                                                        : 1.0};
     [[maybe_unused]] auto const scope = range(on, "update");
     std::size_t index = 0;
     ++step_;
-    model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
+    model_->for_each_parameter([&](auto& p) {
+      scale.squared_steps = squared_steps(*model_, p);
+      state_.update(index++, step_, p, scale);
+    });
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
@@ -268,22 +273,8 @@ class trainer {
 
   /// Moves updated parameters to where they are stored, now or when they are read next.
   void renew() {
-    if (program_->renews_first) model_->renew_before_use();
-    else walker_.renew();
-  }
-
-  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
-  /// on. Otherwise transfers overlap with computations where this makes the predicted step faster.
-  /// If the machine's memory is given, it limits the memory of the overlapped program. If the
-  /// serial program needs more, its peak memory is the limit instead.
-  static step::program program_of(Model const& model, train::overlap wanted) {
-    auto serial = model.program();
-    if (wanted == overlap::none) return step::with_crossings_at_once(std::move(serial));
-    auto const& m = model.mesh().machine();
-    step::overlap_options how;
-    if (m.memory > 0)
-      how.limit = std::max(static_cast<std::int64_t>(m.memory), step::high_water(serial).peak);
-    return step::overlapped(serial, m, how).made;
+    if (program().renews_first) model_->renew_before_use();
+    else programs_.walker().renew();
   }
 
   /// Computes the gradients of a step. Stores in totals_ this rank's part of the summed loss and of
@@ -291,14 +282,16 @@ class trainer {
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
-    if (!program_->renews_first) model_->renew_if_due();  // after steps of another trainer
+    auto& walker = programs_.walker();
+    // Steps of another trainer, or of another program, may have left this to be done.
+    if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
     {
       nn::step_of_mixtures const noted(model_->mixtures());
-      walker_.run(0, walker_.first_update(), input);
+      walker.run(0, walker.first_update(), input);
     }
-    walker_.hand_out_gradients();
+    walker.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
     double* squares = totals_.data();
     model_->for_each_parameter(
@@ -367,9 +360,7 @@ class trainer {
   Model* model_;
   typename Optimizer::template state<stored_type> state_;
   trainer_options options_;
-  // Its address is fixed, because the executor refers to it.
-  std::unique_ptr<step::program> program_;
-  nn::executor<typename Model::mesh_type::processor_type> walker_;
+  step_programs<Model> programs_;
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;
   bool has_mixtures_;
