@@ -6,11 +6,13 @@
 //
 // - these steps have the bits of a training without wires, and later ones do not; both move the
 //   bytes that their programs predict, and need no more memory than the plan says,
-// - AdamW keeps the second moment of the exact gradients under one-bit and top-k, and only there;
-//   biases have no such wire,
+// - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and only
+//   there; biases have no such wire,
+// - wires with momentum send the average of all gradients since the plain steps,
 // - a checkpoint before, at and after the end of the plain steps continues bit for bit,
 // - stages of a pipeline have plain steps too, and all ranks must have the same number of them.
 
+#include <cmath>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -29,6 +31,7 @@
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
+#include <ashlar/train/sgd.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -69,13 +72,14 @@ bool differ_after_plain_steps(std::vector<double> const& a, std::vector<double> 
   return a[plain_count + 1] != b[plain_count + 1];
 }
 
-/// Returns the second moments of all parameters, in the order of their names.
+/// Returns the moments of all parameters whose arrays begin with `kind`, by their names behind the
+/// number of dims.
 template <class Trainer>
-std::map<std::string, std::vector<float>> second_moments(Trainer& t) {
+std::map<std::string, std::vector<float>> moments(Trainer& t, char const* kind) {
   std::map<std::string, std::vector<float>> all;
   t.for_each_array([&](std::string const& name, auto, auto const& value, void* shard) {
     auto const* const first = static_cast<float const*>(shard);
-    if (name.starts_with("second_moment/"))
+    if (name.starts_with(kind))
       all[std::to_string(value.extents().rank()) + name] = {first, first + value.local_elements()};
   });
   return all;
@@ -85,8 +89,9 @@ std::map<std::string, std::vector<float>> second_moments(Trainer& t) {
 
 TEST_CASE("the first steps of a training have no wires, and both phases move the planned bytes") {
   auto const net = tiny_problem();
-  auto const wire = wires::with_feedback(wires::one_bit);
   for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const wire = on == transport::messages ? wires::with_momentum(wires::one_bit)
+                                                : wires::with_feedback(wires::one_bit);
     auto const m = mesh_on(on, {{"gpu", world_size()}}, costly_messages);
     auto const data = search::data_parallel(net, m.topology(), m.machine());
     for (auto const* const name : {"all-reduce", "zero1"}) {
@@ -104,7 +109,8 @@ TEST_CASE("the first steps of a training have no wires, and both phases move the
         traffic_check const check(m, on);
         trainer.step(tiny_batch(step));
         CHECK(check.difference(expected_records(net, step < plain_count ? exact : plan, m)) == "");
-        CHECK(search::high_water(trainer.program()).peak <= plan.memory);
+        auto const peak = search::high_water(trainer.program()).peak;
+        CHECK((step < plain_count ? peak <= plan.memory : peak == plan.memory));
       }
       CHECK(has(sync::explain(net, plan, m.machine()), "the first 2 steps have no wires"));
       CHECK(!has(sync::explain(net, exact, m.machine()), "have no wires"));
@@ -116,32 +122,85 @@ TEST_CASE("AdamW keeps the second moment of exact gradients under wires that dis
   auto const net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
-  for (auto const& wire : {wires::one_bit, wires::top_k(4), wires::int8, wires::power_sgd(1)})
+  for (auto const& wire :
+       {wires::with_feedback(wires::one_bit), wires::with_momentum(wires::one_bit),
+        wires::with_feedback(wires::top_k(4)), wires::with_feedback(wires::int8),
+        wires::with_momentum(wires::int8), wires::with_feedback(wires::power_sgd(1))})
     for (bool const begins_plain : {true, false}) {
-      sync::encoded const by{.wire = wires::with_feedback(wire),
-                             .plain_steps = begins_plain ? plain_count : 0};
+      if (!begins_plain && wire.momentum) continue;
+      sync::encoded const by{.wire = wire, .plain_steps = begins_plain ? plain_count : 0};
       auto const plan = by(net, exact, m.machine());
       auto model = nn::place<float>(tiny_gpt, m, plan, 7);
       train::trainer trainer(model, train::adam_w{.lr = 0.01});
       for (int step = 0; step < plain_count; ++step) trainer.step(tiny_batch(step));
-      auto const before = second_moments(trainer);
+      auto const before = moments(trainer, "second_moment/");
       trainer.step(tiny_batch(plain_count));
       CAPTURE(to_string(wire));
       CAPTURE(begins_plain);
-      for (auto const& [name, now] : second_moments(trainer)) {
-        auto const& then = before.at(name);
-        bool const is_matrix = name[0] == '2';
+      for (auto const& it : moments(trainer, "second_moment/")) {
+        auto const &now = it.second, &then = before.at(it.first);
+        bool const is_matrix = it.first[0] >= '2';
         int kept = 0, changed = 0;
         for (std::size_t i = 0; i < now.size(); ++i)
           if (then[i] != 0) ++(now[i] == then[i] ? kept : changed);
-        CAPTURE(name);
+        CAPTURE(it.first);
         if (begins_plain && is_matrix && wire.distorts_squares()) CHECK(changed == 0);
         else CHECK(changed > kept);
       }
     }
 }
 
-TEST_CASE("biases and gains have no wire that distorts squares") {
+TEST_CASE("wires with momentum send the average of the gradients since the plain steps") {
+  auto const net = tiny_problem();
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  auto const data = search::data_parallel(net, m.topology(), m.machine());
+  // The parameters never change. Each step's gradient is the first moment if beta1 is 0.
+  auto const moments_after = [&](search::plan const& plan, double beta1, double clip,
+                                 std::vector<int> const& batches) {
+    auto model = nn::place<float>(tiny_gpt, m, plan, 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0, .beta1 = beta1, .weight_decay = 0},
+                           {.clip = clip});
+    for (int const batch : batches) trainer.step(tiny_batch(batch));
+    return moments(trainer, "first_moment/");
+  };
+  for (auto const* const name : {"all-reduce", "zero1"}) {
+    auto const exact = sync::named(name, net, data, m.machine());
+    // This wire sends all elements, so it is exact.
+    sync::encoded const by{.wire = wires::with_momentum(wires::top_k(1)), .plain_steps = 1};
+    auto const plan = by(net, exact, m.machine());
+    auto const a = moments_after(exact, 0, 1e30, {0}), b = moments_after(exact, 0, 1e30, {1});
+    auto const found = moments_after(plan, 0.5, 1e30, {2, 0, 1});
+    for (auto const& it : found) {
+      if (it.first[0] < '2') continue;
+      CAPTURE(it.first);
+      auto const &before = a.at(it.first), &last = b.at(it.first);
+      for (std::size_t i = 0; i < it.second.size(); ++i)
+        CHECK(std::abs(it.second[i] - (before[i] + 2 * last[i]) / 3) <= 1e-6f);
+    }
+  }
+}
+
+TEST_CASE("momentum is refused without plain steps, and by an optimizer that does not take it") {
+  auto const net = tiny_problem();
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  auto const exact = search::data_parallel(net, m.topology(), m.machine());
+  auto const wire = wires::with_momentum(wires::one_bit);
+  CHECK(has(message_of([&] { sync::encoded{wire}(net, exact, m.machine()); }),
+            "sync::encoded: a wire with momentum begins after plain steps"));
+  auto plan = plain_at_first(net, exact, wire, m.machine());
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
+  CHECK(has(message_of([&] { train::trainer(model, train::sgd{.lr = 0.1}); }),
+            "wires of the plan send the momentum of gradients, which this optimizer does not"));
+  plan.plain_steps = 0;
+  CHECK(has(message_of([&] { nn::place<float>(tiny_gpt, m, plan, 7); }),
+            "nn::place: a wire with momentum begins after plain steps"));
+  plan.plain_steps = 1;
+  plan.choices[0].parameters[0].wire = wires::with_feedback(wires::one_bit);
+  CHECK(has(message_of([&] { nn::place<float>(tiny_gpt, m, plan, 7); }),
+            "the plan sends the momentum of one use of the parameter"));
+}
+
+TEST_CASE("biases, gains and, if wanted, embedding tables are sent exactly") {
   auto const net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
@@ -152,6 +211,15 @@ TEST_CASE("biases and gains have no wire that distorts squares") {
         bool const is_matrix = net.spec(i).parameters[k].extents.rank() > 1;
         CHECK(plan[i].parameters[k].wire.is_exact() == (!is_matrix && wire.distorts_squares()));
       }
+    // The embedding and the output embedding have one table. That of positions is read whole.
+    auto const tables = sync::encoded{.wire = wire, .exact_tables = true}(net, exact, m.machine());
+    for (int i = 0; i < net.size(); ++i)
+      for (int k = 0; k < plan[i].parameters.size(); ++k) {
+        bool const is_table = std::string(net.spec(i).parameters[k].name.text) == "table";
+        CHECK(tables[i].parameters[k].wire.is_exact() ==
+              (is_table || plan[i].parameters[k].wire.is_exact()));
+      }
+    CHECK(has_wires(tables));
     CHECK(has(sync::explain_wire(net, exact, m.machine(), wire),
               "biases and gains, of one dim, are sent exactly") == wire.distorts_squares());
   }
@@ -162,7 +230,7 @@ TEST_CASE("a training with plain steps continues bit for bit from a checkpoint")
   ashlar::mesh const m(MPI_COMM_WORLD, ashlar::topology{{"gpu", world_size()}},
                        ashlar::machines::workstation);
   auto const plan = plain_at_first(net, search::data_parallel(net, m.topology(), m.machine()),
-                                   wires::with_feedback(wires::one_bit), m.machine());
+                                   wires::with_momentum(wires::one_bit), m.machine());
   auto const trained = losses_of_steps(m, plan, train::overlap::as_planned);
   for (int const at : {plain_count - 1, plain_count, plain_count + 1}) {
     shared_folder const f;
@@ -206,7 +274,7 @@ TEST_CASE("stages of a pipeline have plain steps, and all ranks the same number 
             "the ranks have different plans"));
   plan.plain_steps = -1;
   CHECK(has(message_of([&] { nn::place<float>(tiny_gpt, flat, plan, 7); }),
-            "the plan has -1 plain steps. Write 0 or more."));
+            "nn::place: plain_steps is below 0. Write 0 or more."));
 }
 
 }  // namespace ashlar_test

@@ -82,7 +82,9 @@ inline std::string expression_of(wire_format const& wire) {
   std::string text = std::string("wires::") + names[static_cast<int>(wire.kind)];
   if (wire.kind == wire_kind::top_k) text += "(" + std::to_string(wire.one_of) + ")";
   if (wire.is_factored()) text += "(" + std::to_string(wire.rank) + ")";
-  return wire.feedback ? "wires::with_feedback(" + text + ")" : text;
+  return wire.momentum   ? "wires::with_momentum(" + text + ")"
+         : wire.feedback ? "wires::with_feedback(" + text + ")"
+                         : text;
 }
 
 inline bool is_identifier(std::string const& name) {

@@ -244,7 +244,7 @@ class executor {
     recycled_vector<any_tensor<Processor>> tensors;
     recycled_vector<int> moves;
     d.for_each_move(*program_, [&](int k) {
-      tensors.push_back(source_of(program_->moves[static_cast<std::size_t>(k)]));
+      tensors.push_back(errors_.averaged(k, on_));
       moves.push_back(k);
     });
     auto& plans = buckets_[static_cast<std::size_t>(moves.front())];

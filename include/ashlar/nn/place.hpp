@@ -122,9 +122,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
-  if (plan.plain_steps < 0)
-    throw error("nn::place", "the plan has " + std::to_string(plan.plain_steps) +
-                                 " plain steps. Write 0 or more.");
+  if (char const* const wrong = search::plain_steps_fault(plan)) throw error("nn::place", wrong);
   search::check_turns(problem, "nn::place");
   for (int i = 0; i < plan.size(); ++i) {
     auto const& spec = problem.spec(i);
@@ -154,6 +152,12 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                       std::to_string(t.first) + " and " + std::to_string(t.later) +
                       " share at two placements. It is one parameter: give both uses the same "
                       "store and update.");
+    else if (first.wire.momentum != later.wire.momentum)
+      throw error("nn::place", "the plan sends the momentum of one use of the parameter that "
+                               "elements " +
+                                   std::to_string(t.first) + " and " + std::to_string(t.later) +
+                                   " share, and the gradient of the other. Give both uses the "
+                                   "same wire.");
 }
 
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {

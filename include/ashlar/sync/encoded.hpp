@@ -17,7 +17,7 @@
 // sums the factors of matrices instead (plan/wire.hpp). Values of parameters, activations and
 // gradients in rows are sent as they are, and so are biases and gains under one_bit and top_k
 // (summing_wire.hpp). In the first plain_steps steps of a training, all gradients are sent as they
-// are. AdamW then has its second moment from exact gradients (train/wire_squares.hpp). Choose the
+// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). Choose the
 // strategy first: builders keep the wires, and `optimal` refuses them.
 
 #include <string>
@@ -57,24 +57,34 @@ constexpr wire_price price_of(search::parameter_choice const& p, shape const& ex
 
 }  // namespace detail
 
+/// Returns whether parameter `index` of element `element` is a table of which a step reads rows by
+/// their ids, or the later use of such a table.
+template <int N>
+constexpr bool is_table(search::basic_problem<N> const& net, int element, int index) {
+  for (auto const& t : net.ties)
+    if (t.later == element && t.later_index == index)
+      return net.spec(t.first).parameters[t.first_index].rows_read > 0;
+  return net.spec(element).parameters[index].rows_read > 0;
+}
+
 struct encoded {
   wire_format wire;
   wired where = wired::everywhere;
   int plain_steps = 0;  ///< the number of a training's first steps that have no wires
+  /// Whether embedding tables are sent exactly. A step reads few of their rows, so that coarse wires
+  /// approximate their gradients badly.
+  bool exact_tables = false;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
   /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
   /// that have fewer rows or columns than the rank of power_sgd. Communicates nothing. Throws
   /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
-  /// the wire's numbers are not valid, or if plain_steps is below 0. With wired::everywhere, also
+  /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With wired::everywhere, also
   /// throws if matrices are summed, but none of them has the rank of power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
     detail::check_wire("sync::encoded", net, chosen, wire);
-    if (plain_steps < 0)
-      throw error("sync::encoded",
-                  "plain_steps is " + std::to_string(plain_steps) + ". Write 0 or more.");
     char const* refused = nullptr;  // why the first summed matrix that cannot have the wire cannot
     int refused_element = 0, refused_index = 0;
     bool some_fit = false;
@@ -83,7 +93,8 @@ struct encoded {
       for (int k = 0; k < c.parameters.size(); ++k) {
         auto& p = c.parameters[k];
         p.wire = {};
-        if (wire.is_exact() || p.in_rows || !is_for(wire, net.spec(i).parameters[k].extents))
+        if (wire.is_exact() || p.in_rows || !is_for(wire, net.spec(i).parameters[k].extents) ||
+            (exact_tables && is_table(net, i, k)))
           continue;
         auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
                                             net.accumulation_size, wire, chosen.mesh, m);
@@ -107,7 +118,9 @@ struct encoded {
       throw error("sync::encoded", "element " + std::to_string(refused_element) + " (" +
                                        spec.name.text + "), parameter " +
                                        spec.parameters[refused_index].name.text + ": " + refused);
-    chosen.plain_steps = has_wires(chosen) ? plain_steps : 0;
+    chosen.plain_steps = plain_steps;
+    if (char const* const wrong = search::plain_steps_fault(chosen))
+      throw error("sync::encoded", wrong);
     search::predict(chosen, net, m);
     chosen.gap = 1;
     return chosen;

@@ -31,9 +31,10 @@ class step_programs {
 
  public:
   /// Builds the program of step 0. The model must outlive this object. `records` says whether the
-  /// executor records the times of actions.
-  step_programs(Model const& model, overlap wanted, bool records)
-      : model_(&model), overlap_(wanted), records_(records) {
+  /// executor records the times of actions. `beta` is that of the averages of gradients that wires
+  /// with momentum send.
+  step_programs(Model const& model, overlap wanted, bool records, double beta)
+      : model_(&model), overlap_(wanted), records_(records), beta_(beta) {
     build(search::is_plain_step(model.plan(), 0));
   }
 
@@ -55,6 +56,7 @@ class step_programs {
         program_of(*model_, model_->program(plain), overlap_));
     // `new` constructs the executor from the returned value, since one on devices cannot be moved.
     walker_.reset(new executor(model_->make_executor(*program_)));
+    walker_->wire_errors().set_momentum(beta_);
     if (records_) walker_->record_times();
   }
 
@@ -74,6 +76,7 @@ class step_programs {
   Model const* model_;
   overlap overlap_;
   bool records_, is_plain_ = false;
+  double beta_;
   std::unique_ptr<step::program> program_;  // its address is fixed: the executor refers to it
   std::unique_ptr<executor> walker_;
 };

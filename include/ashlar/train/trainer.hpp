@@ -43,13 +43,13 @@
 #include <ashlar/train/gradient_squares.hpp>
 #include <ashlar/train/local_batch.hpp>
 #include <ashlar/train/replayed_step.hpp>
+#include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_programs.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
 #include <ashlar/train/wire_arrays.hpp>
-#include <ashlar/train/wire_squares.hpp>
 
 namespace ashlar::train {
 
@@ -62,7 +62,8 @@ class trainer {
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        programs_(model, options_.overlap, options_.record_times),
+        programs_(model, options_.overlap, options_.record_times,
+                  detail::wire_momentum(model, optimizer)),
         part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
                                 model.input_extents(), model.target_extents(),
                                 model.stage_mesh().coordinate())),
@@ -250,7 +251,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) {
-      scale.squared_steps = squared_steps(*model_, p);
+      detail::note_sent_gradient(*model_, p, step_ - 1, scale);
       state_.update(index++, step_, p, scale);
     });
     renew();
