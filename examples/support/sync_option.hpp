@@ -43,8 +43,8 @@ ashlar::search::pipeline_plan synchronized_by(std::string const& name,
 void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 
 /// Returns the plan with the wire of this name for all gradients that are summed over ranks, after
-/// this number of steps without it, or unchanged if the name is empty. Throws ashlar::error if there is no such wire, or if the changed
-/// plan needs more memory on a rank than the machine has.
+/// this number of steps without it, or unchanged if the name is empty. Throws ashlar::error if
+/// there is no such wire, or if the changed plan needs more memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
                                 ashlar::search::problem problem, ashlar::search::plan const& plan,
                                 ashlar::machine const& machine);

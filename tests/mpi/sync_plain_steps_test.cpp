@@ -6,8 +6,8 @@
 //
 // - these steps have the bits of a training without wires, and later ones do not; both move the
 //   bytes that their programs predict, and need no more memory than the plan says,
-// - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and only
-//   there; biases have no such wire,
+// - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and
+//   only there; biases have no such wire,
 // - wires with momentum send the average of all gradients since the plain steps,
 // - a checkpoint before, at and after the end of the plain steps continues bit for bit,
 // - stages of a pipeline have plain steps too, and all ranks must have the same number of them.

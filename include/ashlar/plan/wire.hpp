@@ -34,11 +34,11 @@
 // same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
 // the last error. The errors take as much memory as what is encoded (tensor/wire_errors.hpp).
 //
-// With momentum, a rank sends not its gradient but the average of its gradients of all steps, in
-// which older ones weigh less by the optimizer's beta1 a step (nn/errors_of_moves.hpp). Averages are
-// smoother than gradients, so that a coarse wire makes smaller errors. What arrives is the first
-// moment of Adam. The averages take as much memory as the gradients. Source: Tang et al., "1-bit
-// Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed", 2021.
+// With momentum, a rank sends not its gradient but an average of the gradients of all steps, in
+// which older ones weigh less by the optimizer's beta1 a step (nn/errors_of_moves.hpp). Averages
+// are smoother than gradients, so that a coarse wire makes smaller errors. What arrives is the
+// first moment of Adam. The averages take as much memory as the gradients. Source: Tang et al.,
+// "1-bit Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed", 2021.
 //
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
 

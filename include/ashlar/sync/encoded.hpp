@@ -71,16 +71,17 @@ struct encoded {
   wire_format wire;
   wired where = wired::everywhere;
   int plain_steps = 0;  ///< the number of a training's first steps that have no wires
-  /// Whether embedding tables are sent exactly. A step reads few of their rows, so that coarse wires
-  /// approximate their gradients badly.
+  /// Whether embedding tables are sent exactly. A step reads few of their rows, so that coarse
+  /// wires approximate their gradients badly.
   bool exact_tables = false;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
   /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
   /// that have fewer rows or columns than the rank of power_sgd. Communicates nothing. Throws
   /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
-  /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With wired::everywhere, also
-  /// throws if matrices are summed, but none of them has the rank of power_sgd.
+  /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With
+  /// wired::everywhere, also throws if matrices are summed, but none of them has the rank of
+  /// power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {

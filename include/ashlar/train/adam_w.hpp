@@ -10,8 +10,8 @@
 // AdamW stores two values per parameter element. An update of a parameter is one fused pass over
 // this rank's shard of it.
 //
-// A training may begin with exact gradients, and then send them in one bit or as the largest few, or
-// their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
+// A training may begin with exact gradients, and then send them in one bit or as the largest few,
+// or their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
 // exact gradients have left it, as in 1-bit Adam (Tang et al. 2021). An element whose second moment
 // is still zero takes that of its first gradient.
 

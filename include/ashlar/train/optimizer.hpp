@@ -16,8 +16,8 @@
 // rows of this step. Only an optimizer that has a member rows_fault() const gets such parameters.
 // It returns null, or why the options do not allow them.
 //
-// An optimizer with a member wire_momentum() const, the beta of its first moment, lets wires send the
-// momentum of gradients (plan/wire.hpp). Updates then have scale.is_momentum.
+// An optimizer with a member wire_momentum() const, the beta of its first moment, lets wires send
+// the momentum of gradients (plan/wire.hpp). Updates then have scale.is_momentum.
 //
 //   check()     optional: throws ashlar::error if an option has an invalid value (require_option)
 //   states      the number of values stored per parameter element
