@@ -33,7 +33,8 @@ void add_wire_options(CLI::App& app, std::string& name, int& plain_steps) {
   auto* const wire = app.add_option(
       "--wire", name,
       "how gradients that are summed over ranks are encoded on their way: bf16, "
-      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback");
+      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback, or as "
+      "int8+momentum after --plain-steps");
   app.add_option("--plain-steps", plain_steps, "first steps in which gradients have no --wire")
       ->check(CLI::NonNegativeNumber)
       ->needs(wire)
