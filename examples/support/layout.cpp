@@ -42,7 +42,8 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
     as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
   auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
   auto const synchronized = synchronized_by(o.sync, problem, plan, machine);
-  return delayed_by(o.delay, problem, encoded_by(o.wire, problem, synchronized, machine), machine);
+  auto const encoded = encoded_by(o.wire, o.plain_steps, problem, synchronized, machine);
+  return delayed_by(o.delay, problem, encoded, machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,

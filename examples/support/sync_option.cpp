@@ -30,11 +30,16 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name) {
       ->check(CLI::IsMember(names));
 }
 
-CLI::Option* add_wire_option(CLI::App& app, std::string& name) {
-  return app.add_option(
+void add_wire_options(CLI::App& app, std::string& name, int& plain_steps) {
+  auto* const wire = app.add_option(
       "--wire", name,
       "how gradients that are summed over ranks are encoded on their way: bf16, "
-      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback");
+      "half, int8, one-bit, top-k/100 or power-sgd/4, each also as int8+feedback, or as "
+      "int8+momentum after --plain-steps");
+  app.add_option("--plain-steps", plain_steps, "first steps in which gradients have no --wire")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(wire)
+      ->capture_default_str();
 }
 
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }
@@ -80,11 +85,13 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
   return with_overlapped_seconds(problem, made, machine);
 }
 
-search::plan encoded_by(std::string const& name, search::problem problem, search::plan const& plan,
-                        ashlar::machine const& machine) {
+search::plan encoded_by(std::string const& name, int plain_steps, search::problem problem,
+                        search::plan const& plan, ashlar::machine const& machine) {
   if (name.empty()) return plan;
   problem.interleaved = plan.interleaved;
-  auto made = ashlar::sync::encoded{ashlar::wire_named("--wire", name)}(problem, plan, machine);
+  ashlar::sync::encoded const by{.wire = ashlar::wire_named("--wire", name),
+                                 .plain_steps = plain_steps};
+  auto made = by(problem, plan, machine);
   refuse_more_memory("--wire " + name, made.memory, machine);
   return with_overlapped_seconds(problem, made, machine);
 }

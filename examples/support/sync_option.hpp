@@ -39,14 +39,15 @@ ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::pipeline_plan const& plan,
                                               ashlar::machine const& machine);
 
-/// Adds the option --wire. Without it, `name` stays empty.
-CLI::Option* add_wire_option(CLI::App& app, std::string& name);
+/// Adds the options --wire and --plain-steps. Without the first, `name` stays empty.
+void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 
-/// Returns the plan with the wire of this name for all gradients that are summed over ranks, or
-/// unchanged if the name is empty. Throws ashlar::error if there is no such wire, or if the changed
-/// plan needs more memory on a rank than the machine has.
-ashlar::search::plan encoded_by(std::string const& name, ashlar::search::problem problem,
-                                ashlar::search::plan const& plan, ashlar::machine const& machine);
+/// Returns the plan with the wire of this name for all gradients that are summed over ranks, after
+/// this number of steps without it, or unchanged if the name is empty. Throws ashlar::error if
+/// there is no such wire, or if the changed plan needs more memory on a rank than the machine has.
+ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
+                                ashlar::search::problem problem, ashlar::search::plan const& plan,
+                                ashlar::machine const& machine);
 
 /// Returns the plan in which all gradients are delayed by this number of steps, or unchanged if it
 /// is 0. Throws ashlar::error if the number is too large, or if the changed plan needs more memory

@@ -29,7 +29,7 @@ void add_training_options(CLI::App& app, training_options& o) {
   app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
       ->capture_default_str();
   add_sync_option(app, o.sync);
-  add_wire_option(app, o.wire);
+  add_wire_options(app, o.wire, o.plain_steps);
   add_number(app, "--delay", o.delay, 0,
              "steps by which gradients are older than the parameters that they update, so that "
              "they are summed during the next passes");

@@ -150,8 +150,11 @@ TEST_CASE("every wire is the contraction that it states") {
   for (auto const& wire : all_wires) {
     auto const again = ashlar::parse_wire(to_string(wires::with_feedback(wire)));
     CHECK((again.is_valid && again.wire == wires::with_feedback(wire)));
+    auto const average = ashlar::parse_wire(to_string(wires::with_momentum(wire)));
+    CHECK((average.is_valid && average.wire == wires::with_momentum(wire)));
   }
-  for (auto const* bad : {"", "int9", "top-k/0", "top-k/2x", "power-sgd/0", "exact+feedback"})
+  for (auto const* bad : {"", "int9", "top-k/0", "top-k/2x", "power-sgd/0", "exact+feedback",
+                          "exact+momentum", "int8+momentum+feedback"})
     CHECK(!ashlar::parse_wire(bad).is_valid);
 }
 

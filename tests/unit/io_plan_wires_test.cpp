@@ -142,6 +142,58 @@ TEST_CASE("the wires of gradients are kept in pipeline files, in version 5") {
   CHECK(has_wires(loaded.chosen));
 }
 
+TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
+  temporary_folder const f;
+  wired_plan const s;
+  ashlar::sync::encoded const by{.wire = wires::with_momentum(wires::one_bit), .plain_steps = 30};
+  auto const plan = by(s.net, s.plain, s.machine),
+             never = s.encoded(wires::with_feedback(wires::one_bit));
+  REQUIRE(has_wires(plan));
+  CHECK(plan.seconds == never.seconds);
+  CHECK(plan.memory > never.memory);  // it also keeps averages
+  CHECK(fingerprint(plan) != fingerprint(never));
+  auto const path = f.file("plan.json");
+  io::save_plan(path, s.net, plan);
+  auto j = json::parse(std::ifstream(path));
+  CHECK(j["version"] == 7);
+  CHECK(j["plain_steps"] == 30);
+  auto const loaded = io::load_plan(path, s.net, s.mesh, s.machine);
+  CHECK(loaded.plain_steps == 30);
+  CHECK(loaded.choices == plan.choices);
+  CHECK(loaded.memory == plan.memory);
+  CHECK(fingerprint(loaded) == fingerprint(plan));
+  auto const text_of = [&](auto const& change) {
+    auto changed = j;
+    change(changed);
+    std::ofstream(path) << changed;
+    return message_of([&] { io::load_plan(path, s.net, s.mesh, s.machine); });
+  };
+  CHECK(has(text_of([](json& it) { it["plain_steps"] = -1; }),
+            "plain_steps: -1: write the number of steps, 0 or more."));
+  CHECK(has(text_of([](json& it) { it["plain_steps"] = "30"; }), "plain_steps"));
+  CHECK(has(text_of([](json& it) { it["version"] = 6; }), "\"plain_steps\" is not a known key"));
+  CHECK(has(io::plan_header_text(s.net, plan, "p"), "plan.plain_steps = 30;"));
+  CHECK(has(io::plan_header_text(s.net, plan, "p"), "wires::with_momentum(wires::one_bit)"));
+  CHECK(!has(io::plan_header_text(s.net, never, "p"), "plain_steps"));
+  CHECK(has(message_of([&] {
+              ashlar::sync::encoded{.wire = by.wire, .plain_steps = -1}(s.net, s.plain, s.machine);
+            }),
+            "sync::encoded: plain_steps is below 0. Write 0 or more."));
+
+  auto const whole = ashlar::parse_topology("gpu=4");
+  auto const staged = search::price_pipeline(s.net, plan, {0, 8, s.net.size()}, {0, 0}, 0,
+                                             s.net.micro_batches, s.machine);
+  CHECK(staged.chosen.plain_steps == 30);
+  io::save_pipeline(path, s.net, staged);
+  auto stages = json::parse(std::ifstream(path));
+  CHECK(stages["version"] == 6);
+  CHECK(io::load_pipeline(path, s.net, whole, s.machine).chosen.plain_steps == 30);
+  stages["version"] = 5;
+  std::ofstream(path) << stages;
+  CHECK(has(message_of([&] { io::load_pipeline(path, s.net, whole, s.machine); }),
+            "\"plain_steps\" is not a known key"));
+}
+
 TEST_CASE("headers of plans have the wires of gradients as expressions") {
   wired_plan const s;
   auto const text = [&](ashlar::wire_format const& wire) {

@@ -82,7 +82,9 @@ inline std::string expression_of(wire_format const& wire) {
   std::string text = std::string("wires::") + names[static_cast<int>(wire.kind)];
   if (wire.kind == wire_kind::top_k) text += "(" + std::to_string(wire.one_of) + ")";
   if (wire.is_factored()) text += "(" + std::to_string(wire.rank) + ")";
-  return wire.feedback ? "wires::with_feedback(" + text + ")" : text;
+  return wire.momentum   ? "wires::with_momentum(" + text + ")"
+         : wire.feedback ? "wires::with_feedback(" + text + ")"
+                         : text;
 }
 
 inline bool is_identifier(std::string const& name) {
@@ -187,6 +189,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          (plan.interleaved > 1 ? ";\n  plan.interleaved = " + std::to_string(plan.interleaved)
                                : "") +
          (plan.recomputed > 0 ? ";\n  plan.recomputed = " + std::to_string(plan.recomputed) : "") +
+         (plan.plain_steps > 0 ? ";\n  plan.plain_steps = " + std::to_string(plan.plain_steps)
+                               : "") +
          ";\n  plan.seconds = " + detail::exact_text("seconds", plan.seconds) +
          ";\n  plan.communication_seconds = " +
          detail::exact_text("communication_seconds", plan.communication_seconds) +

@@ -219,9 +219,6 @@ class executor {
     return 0;
   }
 
-  any_tensor<Processor> const& source_of(step::program_move const& m) const {
-    return on_.tensor(m.from);
-  }
   /// Returns the plan of a redistribution of the program (program_move), from the mesh's cache of
   /// plans.
   auto plan_of(step::program_move const& m) const {
@@ -238,7 +235,7 @@ class executor {
                       all[next].move == a.move;
     auto const& own = program_->move_of(a);
     if (ends && program_->path_of(own).wire.is_exact()) {
-      parameters_.put(on_, own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
+      parameters_.put(on_, own.to, ashlar::detail::run_plan(on_.tensor(own.from), *plan_of(own)));
       return 1;
     }
     // On the host, the redistributions of a bucket begin together. On a device, each redistribution
@@ -248,7 +245,7 @@ class executor {
     recycled_vector<any_tensor<Processor>> tensors;
     recycled_vector<int> moves;
     d.for_each_move(*program_, [&](int k) {
-      tensors.push_back(source_of(program_->moves[static_cast<std::size_t>(k)]));
+      tensors.push_back(errors_.averaged(k, on_));
       moves.push_back(k);
     });
     auto& plans = buckets_[static_cast<std::size_t>(moves.front())];
@@ -273,7 +270,8 @@ class executor {
   void end(step::action const& a) {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
     mesh_.wait(*moving.run);
-    parameters_.put(on_, program_->move_of(a).to, moving.run->result(moving.place));
+    parameters_.put(on_, program_->move_of(a).to,
+                    errors_.received(a.move, moving.run->result(moving.place)));
     moving = {};
   }
 

@@ -92,9 +92,8 @@ class model {
   }
 
   /// Returns the program of a whole step in serial order: no communication overlaps computation.
-  step::program program() const {
-    return state_->program_of(state_->problem, state_->plan, state_->pipeline);
-  }
+  /// The program of a plain step (search::plan) sends all gradients exactly.
+  step::program program(bool is_plain = false) const { return state_->whole_program(is_plain); }
   /// Returns an executor of a program of this model. The model and the program must outlive the
   /// executor.
   executor<Processor> make_executor(step::program const& p) const {

@@ -37,13 +37,16 @@ struct model_state {
         plan(std::move(chosen)), context(context_extents(problem)), seed(s),
         nodes(std::move(elements)), check_input(std::move(first)) {}
 
-  /// Returns the program of a step of the problem `net` with the plan `by`, on the whole mesh or on
-  /// `part` of a pipeline. The program is in serial order: no communication overlaps with
-  /// computation.
-  step::program program_of(search::problem const& net, search::plan const& by,
+  /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
+  /// pipeline. The program is in serial order: no communication overlaps with computation.
+  step::program program_of(search::problem const& net, search::plan const& chosen,
                            std::optional<step::pipeline_part> const& part) const {
-    return part ? step::build_stage(net, by, mesh.machine(), *part)
-                : step::build(net, by, mesh.machine());
+    return part ? step::build_stage(net, chosen, mesh.machine(), *part)
+                : step::build(net, chosen, mesh.machine());
+  }
+  /// Returns the program of a step with all micro-batches. That of a plain step has no wires.
+  step::program whole_program(bool is_plain) const {
+    return program_of(problem, is_plain ? search::without_wires(plan) : plan, pipeline);
   }
 
   executor<Processor> make_executor(step::program const& p) const {

@@ -122,6 +122,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
+  if (char const* const wrong = search::plain_steps_fault(plan)) throw error("nn::place", wrong);
   search::check_turns(problem, "nn::place");
   for (int i = 0; i < plan.size(); ++i) {
     auto const& spec = problem.spec(i);
@@ -156,6 +157,12 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    std::to_string(t.first) + " and " + std::to_string(t.later) +
                                    " share by different numbers of steps. Give both uses the same "
                                    "delay.");
+    else if (first.wire.momentum != later.wire.momentum)
+      throw error("nn::place", "the plan sends the momentum of one use of the parameter that "
+                               "elements " +
+                                   std::to_string(t.first) + " and " + std::to_string(t.later) +
+                                   " share, and the gradient of the other. Give both uses the "
+                                   "same wire.");
 }
 
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {

@@ -131,9 +131,15 @@ constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& 
                                : max_local_elements(extents, t, s.from);
 }
 
+/// Returns how many numbers the busiest rank keeps of the averages of a plan whose wire has
+/// momentum: an average for each element, and the number of steps in them.
+constexpr std::int64_t averaged_elements(redistribution_plan const& plan, topology const& t) {
+  return plan.wire.momentum ? max_local_elements(plan.extents, t, plan.from) + 1 : 0;
+}
+
 /// Returns the bytes that a rank keeps between two runs of a plan with error feedback.
 constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology const& t) {
-  std::int64_t elements = 0;
+  std::int64_t elements = averaged_elements(plan, t);
   for (auto const& s : plan.steps) elements += kept_elements(s, plan.extents, t);
   return elements * plan.element_size;
 }

@@ -34,6 +34,12 @@
 // same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
 // the last error. The errors take as much memory as what is encoded (tensor/wire_errors.hpp).
 //
+// With momentum, a rank sends not its gradient but an average of the gradients of all steps, in
+// which older ones weigh less by the optimizer's beta1 a step (nn/errors_of_moves.hpp). Averages
+// are smoother than gradients, so that a coarse wire makes smaller errors. What arrives is the
+// first moment of Adam. The averages take as much memory as the gradients. Source: Tang et al.,
+// "1-bit Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed", 2021.
+//
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
 
 #include <array>
@@ -52,6 +58,7 @@ struct wire_format {
   bool feedback = false;  ///< whether the errors of a step are added to its next block
   int one_of = 0;         ///< top_k only: m, of which one element is sent
   int rank = 0;           ///< power_sgd only: the rank of the factors
+  bool momentum = false;  ///< whether averages of the gradients travel in their place
 
   constexpr bool is_exact() const { return kind == wire_kind::exact; }
   /// Returns whether the sum of a matrix travels as two factors.
@@ -60,8 +67,17 @@ struct wire_format {
   constexpr bool in_blocks() const { return !is_exact() && !is_factored(); }
   /// Returns whether encoded addends may be summed on the way.
   constexpr bool is_linear() const { return !in_blocks(); }
-  /// Returns the number of elements that top_k sends of n elements.
-  constexpr std::int64_t kept(std::int64_t n) const { return (n + one_of - 1) / one_of; }
+  /// Returns whether squares of decoded elements say little about squares of the elements: one_bit
+  /// gives all elements of a block the same magnitude, and top_k sends an element in some steps
+  /// only, then with the errors of all others. Squares of averages are not averages of squares.
+  constexpr bool distorts_squares() const {
+    return kind == wire_kind::one_bit || kind == wire_kind::top_k || momentum;
+  }
+  /// Returns the number of elements that top_k sends of n elements. Numbers m that are not valid
+  /// (number_fault) count as 1, so that a plan with them has a price until it is refused.
+  constexpr std::int64_t kept(std::int64_t n) const {
+    return one_of < 1 ? n : (n + one_of - 1) / one_of;
+  }
   /// Returns the bytes of n encoded elements. Expects a wire that encodes blocks.
   constexpr std::int64_t bytes(std::int64_t n) const {
     if (n == 0) return 0;
@@ -98,7 +114,9 @@ struct wire_format {
     return costs[static_cast<int>(kind)];
   }
   /// Returns all that distinguishes wires, as numbers.
-  constexpr std::array<int, 4> parts() const { return {int(kind), int(feedback), one_of, rank}; }
+  constexpr std::array<int, 4> parts() const {
+    return {int(kind), int(feedback) + 2 * int(momentum), one_of, rank};
+  }
   friend constexpr bool operator==(wire_format const&, wire_format const&) = default;
 
   /// The number of elements that share one scale on the wire int8.
@@ -119,6 +137,11 @@ constexpr wire_format power_sgd(int r) { return {wire_kind::power_sgd, false, 0,
 /// Returns the same wire with error feedback.
 constexpr wire_format with_feedback(wire_format w) {
   w.feedback = !w.is_exact();
+  return w;
+}
+/// Returns the same wire with error feedback, for the momentum of gradients.
+constexpr wire_format with_momentum(wire_format w) {
+  w.feedback = w.momentum = !w.is_exact();
   return w;
 }
 
@@ -142,14 +165,15 @@ constexpr char const* element_fault(wire_format const& w, int element_size) {
                "the wire exact, or a net of float.";
 }
 
-/// Returns a text such as "int8" or "top-k/100+feedback".
+/// Returns a text such as "int8" or "top-k/100+feedback". A wire with momentum, "one-bit+momentum",
+/// has feedback too.
 inline std::string to_string(wire_format const& w) {
   constexpr char const* names[] = {"exact",   "bf16",   "half",      "int8",
                                    "one-bit", "top-k/", "power-sgd/"};
   std::string text = names[static_cast<int>(w.kind)];
   if (w.kind == wire_kind::top_k) text += std::to_string(w.one_of);
   if (w.is_factored()) text += std::to_string(w.rank);
-  return text + (w.feedback ? "+feedback" : "");
+  return text + (w.momentum ? "+momentum" : w.feedback ? "+feedback" : "");
 }
 
 /// The result of reading the name of a wire.
@@ -161,11 +185,11 @@ struct parsed_wire {
 /// Returns the wire whose to_string is `text`.
 inline parsed_wire parse_wire(std::string_view text) {
   parsed_wire found;
-  constexpr std::string_view feedback = "+feedback";
-  if (text.ends_with(feedback)) {
-    found.wire.feedback = true;
-    text.remove_suffix(feedback.size());
-  }
+  constexpr std::string_view feedback = "+feedback", momentum = "+momentum";
+  static_assert(feedback.size() == momentum.size());
+  found.wire.momentum = text.ends_with(momentum);
+  found.wire.feedback = found.wire.momentum || text.ends_with(feedback);
+  if (found.wire.feedback) text.remove_suffix(feedback.size());
   for (auto [prefix, kind, number] :
        {std::tuple("top-k/", wire_kind::top_k, &found.wire.one_of),
         std::tuple("power-sgd/", wire_kind::power_sgd, &found.wire.rank)}) {

@@ -19,7 +19,7 @@ inline wire_format wire_named(std::string const& operation, std::string const& n
   if (!found.is_valid)
     throw error(operation, "there is no wire \"" + name +
                                "\". Wires are exact, bf16, half, int8, one-bit, top-k/100 and "
-                               "power-sgd/4, each but exact also with +feedback.");
+                               "power-sgd/4, each but exact also with +feedback or +momentum.");
   return found.wire;
 }
 

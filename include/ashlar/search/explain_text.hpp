@@ -227,6 +227,9 @@ explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chose
   text += "  " + bytes_text(double(parts.memory())) + " of memory per rank; it receives " +
           bytes_text(total.received) + "\n";
   if (chosen.recomputed > 0) text += "  " + recomputed_text(net, chosen, m) + "\n";
+  if (is_plain_step(chosen, 0))
+    text += "  the first " + std::to_string(chosen.plain_steps) +
+            " steps of a training send all gradients exactly; the figures are for later steps\n";
   if (chosen.gap > 0 && chosen.gap < 1)
     text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
   text += kinds_text(total);

@@ -80,6 +80,8 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
       stage, chosen.recomputed, chosen.mesh.ranks(),
       [&](int i) -> element_bytes const& { return list.data()[i]; },
       [&](int i) { return crossing_of(chosen, i); });
+  if (is_plain_step(chosen, 0))
+    sum.one = std::max(sum.one, bytes_of_stage(stage, without_wires(chosen)).one);
   return sum;
 }
 

@@ -160,6 +160,7 @@ constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int
   own.mesh = whole.mesh;
   own.micro_batches = whole.micro_batches;
   own.recomputed = recomputed;
+  own.plain_steps = whole.plain_steps;
   for (int i = first; i < last; ++i) own.choices.push_back(whole[i]);
   return own;
 }

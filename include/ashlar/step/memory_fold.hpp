@@ -356,15 +356,19 @@ constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
 }
 
-/// Returns the bytes of memory that a plan needs, on the rank that needs most.
+/// Returns the bytes of memory that a plan needs, also in its plain steps, on the rank that needs
+/// most.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;
   for (int i = 0; i < net.size(); ++i) list.push_back(memory_of(net, chosen, i));
-  return fold_memory(
+  std::int64_t const bytes = fold_memory(
       net, chosen.recomputed, chosen.mesh.ranks(),
       [&](int i) -> element_bytes const& { return list.data()[i]; },
       [&](int i) { return crossing_of(chosen, i); });
+  if (!is_plain_step(chosen, 0)) return bytes;
+  std::int64_t const plain = memory_per_rank(net, without_wires(chosen));
+  return bytes > plain ? bytes : plain;
 }
 
 }  // namespace step

@@ -84,7 +84,10 @@ struct basic_plan {
   int micro_batches = 1;
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int recomputed = 0;   ///< number of recomputed segments, from the first on (problem.hpp)
-  double seconds = 0;   ///< predicted seconds of one step
+  /// The number of a training's first steps that send all gradients exactly, whatever their wires.
+  /// The predictions are for later steps; `memory` is enough for all of them.
+  int plain_steps = 0;
+  double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
   /// The optimum is at most this fraction faster. 0 means that this plan is optimal, 1 that no
@@ -145,6 +148,33 @@ constexpr basic_plan<N> without_delays(basic_plan<N> chosen) {
   return chosen;
 }
 
+/// Returns the plan with exact gradients, by which a training takes its plain steps.
+template <int N>
+constexpr basic_plan<N> without_wires(basic_plan<N> chosen) {
+  for (auto& c : chosen.choices)
+    for (auto& p : c.parameters) p.wire = {};
+  chosen.plain_steps = 0;
+  return chosen;
+}
+
+/// Returns whether step number `step` of a training, counted from 0, has no wires although later
+/// ones have some.
+template <int N>
+constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
+  return step < chosen.plain_steps && has_wires(chosen);
+}
+
+/// Returns why no training can run with the number of plain steps of a plan, or null if one can.
+template <int N>
+constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
+  if (chosen.plain_steps < 0) return "plain_steps is below 0. Write 0 or more.";
+  if (chosen.plain_steps == 0 &&
+      any_parameter(chosen, [](parameter_choice const& p) { return p.wire.momentum; }))
+    return "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
+           "gradients. Let plain_steps be 1 or more.";
+  return nullptr;
+}
+
 /// Returns the element whose placements determine those of element i of the plan: the begin of the
 /// residual that ends there, or the begin of the branch that turns there. Returns -1 if element i
 /// has these placements, or if none determines them. Elements up to the end of the branch must have
@@ -168,6 +198,7 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   made.micro_batches = p.micro_batches;
   made.interleaved = p.interleaved;
   made.recomputed = p.recomputed;
+  made.plain_steps = p.plain_steps;
   made.seconds = p.seconds;
   made.communication_seconds = p.communication_seconds;
   made.memory = p.memory;
@@ -210,8 +241,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements, of the number of recomputed segments, of the number of
-/// micro-batches and of how many take turns. The hash distinguishes plans of the same problem.
+/// Returns a hash of all placements and wires, of the number of recomputed segments, of the number
+/// of micro-batches, of how many take turns, and of the number of plain steps. The hash
+/// distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;
@@ -227,6 +259,7 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
     }
   };
   for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
+  if (p.plain_steps != 0) mix(p.plain_steps);
   for (int i = 0; i < p.size(); ++i) {
     for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix_placement(*it);
     for (auto const& parameter : p[i].parameters) {

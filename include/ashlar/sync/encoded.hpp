@@ -10,12 +10,15 @@
 //   plan = sync::encoded{int8}(problem, plan, machine);              every gradient that is summed
 //   plan = sync::encoded{int8, sync::wired::where_it_pays}(…);       only where a step is faster
 //   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
+//   plan = sync::encoded{.wire = one_bit, .plain_steps = 30}(…);     from step 31 on
 //
 // A wire that encodes blocks encodes each addend once. The addend's owner decodes and sums the
 // addends of all ranks in float. If every rank needs the sum, the owner encodes it again. power_sgd
 // sums the factors of matrices instead (plan/wire.hpp). Values of parameters, activations and
-// gradients in rows are sent as they are. Choose the strategy first: builders keep the wires, and
-// `optimal` refuses them.
+// gradients in rows are sent as they are, and so are biases and gains under one_bit and top_k
+// (summing_wire.hpp). In the first plain_steps steps of a training, all gradients are sent as they
+// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). Choose the
+// strategy first: builders keep the wires, and `optimal` refuses them.
 
 #include <string>
 #include <vector>
@@ -54,16 +57,31 @@ constexpr wire_price price_of(search::parameter_choice const& p, shape const& ex
 
 }  // namespace detail
 
+/// Returns whether parameter `index` of element `element` is a table of which a step reads rows by
+/// their ids, or the later use of such a table.
+template <int N>
+constexpr bool is_table(search::basic_problem<N> const& net, int element, int index) {
+  for (auto const& t : net.ties)
+    if (t.later == element && t.later_index == index)
+      return net.spec(t.first).parameters[t.first_index].rows_read > 0;
+  return net.spec(element).parameters[index].rows_read > 0;
+}
+
 struct encoded {
   wire_format wire;
   wired where = wired::everywhere;
+  int plain_steps = 0;  ///< the number of a training's first steps that have no wires
+  /// Whether embedding tables are sent exactly. A step reads few of their rows, so that coarse
+  /// wires approximate their gradients badly.
+  bool exact_tables = false;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
   /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
   /// that have fewer rows or columns than the rank of power_sgd. Communicates nothing. Throws
-  /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, or
-  /// if the wire's numbers are not valid. With wired::everywhere, also throws if matrices are
-  /// summed, but none of them has the rank of power_sgd.
+  /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
+  /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With
+  /// wired::everywhere, also throws if matrices are summed, but none of them has the rank of
+  /// power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
@@ -76,7 +94,9 @@ struct encoded {
       for (int k = 0; k < c.parameters.size(); ++k) {
         auto& p = c.parameters[k];
         p.wire = {};
-        if (wire.is_exact() || p.in_rows) continue;
+        if (wire.is_exact() || p.in_rows || !is_for(wire, net.spec(i).parameters[k].extents) ||
+            (exact_tables && is_table(net, i, k)))
+          continue;
         auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
                                             net.accumulation_size, wire, chosen.mesh, m);
         auto const& spec = net.spec(i).parameters[k];
@@ -99,6 +119,9 @@ struct encoded {
       throw error("sync::encoded", "element " + std::to_string(refused_element) + " (" +
                                        spec.name.text + "), parameter " +
                                        spec.parameters[refused_index].name.text + ": " + refused);
+    chosen.plain_steps = plain_steps;
+    if (char const* const wrong = search::plain_steps_fault(chosen))
+      throw error("sync::encoded", wrong);
     search::predict(chosen, net, m);
     chosen.gap = 1;
     return chosen;
@@ -121,13 +144,16 @@ std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan
     int count = 1;
   };
   std::vector<line> lines;
+  int left_exact = 0;
   for (int i = 0; i < net.size(); ++i)
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       auto const& spec = net.spec(i).parameters[k];
       if (chosen[i].parameters[k].in_rows) continue;
       auto const price = detail::price_of(chosen[i].parameters[k], spec.extents,
                                           net.accumulation_size, wire, chosen.mesh, m);
-      if (!price.has_steps) continue;
+      bool const fits = is_for(wire, spec.extents);
+      left_exact += price.is_sum && !fits;
+      if (!price.has_steps || !fits) continue;
       std::string const name = std::string(net.spec(i).name.text) + "." + spec.name.text;
       line* same = nullptr;
       for (auto& it : lines)
@@ -147,7 +173,10 @@ std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan
                        : "does not pay by " + seconds_text(-saved)) +
             '\n';
   }
-  return lines.empty() ? text + "no gradient that is summed over ranks can have it\n" : text;
+  if (lines.empty()) text += "no gradient that is summed over ranks can have it\n";
+  if (left_exact > 0)
+    text += std::to_string(left_exact) + " biases and gains, of one dim, are sent exactly\n";
+  return text;
 }
 
 }  // namespace ashlar::sync

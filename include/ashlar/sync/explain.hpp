@@ -246,6 +246,12 @@ inline std::string report(search::problem const& net, search::plan const& before
   std::string text = "synchronization: " + seconds_text(now.seconds) + " a step, " +
                      bytes_text(now.received) + " received, " + bytes_text(double(after.memory)) +
                      " of memory\n";
+  if (search::is_plain_step(after, 0)) {
+    auto const plain = explained(net, search::without_wires(after), m);
+    text += "plain steps:     the first " + std::to_string(after.plain_steps) +
+            " steps have no wires, " + seconds_text(plain.seconds) + " each, " +
+            bytes_text(plain.received) + " received\n";
+  }
   if (compares)
     text += "before:          " + seconds_text(old.seconds) + " a step, " +
             bytes_text(old.received) + " received, " + bytes_text(double(before.memory)) +

@@ -4,18 +4,25 @@
 #pragma once
 
 // Decides which parameters of a plan can have a wire: those whose gradients are summed over ranks
-// in steps that the wire can carry. It also decides which wire the later use of a tied parameter
-// gets. Builders choose a strategy for the first use only, and both uses have it.
+// in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains, are
+// few elements and get no wire that distorts their squares (one_bit, top_k). This file also decides
+// which wire the later use of a tied parameter gets. Builders choose a strategy for the first use
+// only, and both uses have it.
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/plan.hpp>
 
 namespace ashlar::sync {
 
+/// Returns whether strategies give the wire to tensors of these extents.
+constexpr bool is_for(wire_format const& wire, shape const& extents) {
+  return extents.rank() > 1 || !wire.distorts_squares();
+}
+
 /// Returns whether the synchronization of a gradient of floats has steps that sum it with the wire.
 constexpr bool sums_with(wire_format const& wire, search::parameter_choice const& p,
                          shape const& extents, topology const& t) {
-  if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() ||
+  if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() || !is_for(wire, extents) ||
       wire_fault(wire, extents, p.grad, t) != nullptr)
     return false;
   for (auto const& s : plan_encoded(extents, 4, p.grad, p.updated_at(), wire, t, {}).steps)

@@ -9,7 +9,13 @@
 //
 // AdamW stores two values per parameter element. An update of a parameter is one fused pass over
 // this rank's shard of it.
+//
+// A training may begin with exact gradients, and then send them in one bit or as the largest few,
+// or their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
+// exact gradients have left it, as in 1-bit Adam (Tang et al. 2021). An element whose second moment
+// is still zero takes that of its first gradient.
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
@@ -38,6 +44,8 @@ struct adam_w {
     return "AdamW changes all rows of a parameter in every step. Use train::adam_w_rows, which is "
            "another optimizer: it changes only the rows with a gradient.";
   }
+  /// Returns the beta of the first moment, for wires that send it (optimizer.hpp).
+  double wire_momentum() const { return beta1; }
   /// Throws ashlar::error if an option has an invalid value.
   void check() const {
     require_option("adam_w", "lr", lr, 0);
@@ -90,12 +98,14 @@ class adam_w_state {
   device::adam_w_factors factors(std::int64_t step, bool decays, update_scale scale) const {
     device::adam_w_factors f;
     f.lr = options_.lr * scale.rate;
-    f.beta1 = options_.beta1;
+    f.beta1 = scale.is_momentum ? 0 : options_.beta1;
     f.beta2 = options_.beta2;
+    f.keeps_second = step > scale.squared_steps;
     f.epsilon = options_.epsilon;
     f.weight_decay = decays ? options_.weight_decay : 0;
-    f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
-    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
+    f.correction1 = 1 - std::pow(f.beta1, static_cast<double>(step));
+    f.correction2 = 1 - std::pow(options_.beta2,
+                                 static_cast<double>(std::min(step, scale.squared_steps)));
     f.gradient_scale = scale.clip;
     return f;
   }

@@ -36,6 +36,8 @@ struct adam_w_rows {
   adam_w rule() const { return {lr, beta1, beta2, epsilon, weight_decay}; }
   /// Returns null: gradients can be in rows (optimizer.hpp).
   char const* rows_fault() const { return nullptr; }
+  /// Returns the beta of the first moment, for wires that send it (optimizer.hpp).
+  double wire_momentum() const { return beta1; }
   /// Throws ashlar::error if an option has an invalid value.
   void check() const { rule().check(); }
 };

@@ -16,6 +16,9 @@
 // rows of this step. Only an optimizer that has a member rows_fault() const gets such parameters.
 // It returns null, or why the options do not allow them.
 //
+// An optimizer with a member wire_momentum() const, the beta of its first moment, lets wires send
+// the momentum of gradients (plan/wire.hpp). Updates then have scale.is_momentum.
+//
 //   check()     optional: throws ashlar::error if an option has an invalid value (require_option)
 //   states      the number of values stored per parameter element
 //   T           the type of the stored values
@@ -34,6 +37,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <vector>
@@ -45,10 +49,13 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient.
+/// the gradient. Averages of squared gradients take those of the first `squared_steps` steps only.
+/// If `is_momentum` is set, the gradient is already an average of gradients (sent_gradient.hpp).
 struct update_scale {
   double rate = 1;
   double clip = 1;
+  std::int64_t squared_steps = std::numeric_limits<std::int64_t>::max();
+  bool is_momentum = false;
 };
 
 /// Throws ashlar::error unless `value` is a finite number in [least, most).
@@ -78,6 +85,18 @@ void require_row_updates(Model& model, Optimizer const& optimizer) {
     if (wrong != nullptr)
       throw error("trainer", "the gradient of " + p.path() + " is in rows, but " + wrong);
   });
+}
+
+/// Returns the beta of the averages that wires with momentum send. Throws ashlar::error if the plan
+/// has such wires and the optimizer cannot use what they send.
+template <class Model, class Optimizer>
+double wire_momentum(Model const& model, Optimizer const& optimizer) {
+  if constexpr (requires { optimizer.wire_momentum(); }) return optimizer.wire_momentum();
+  if (any_parameter(model.plan(), [](auto const& p) { return p.wire.momentum; }))
+    throw error("trainer",
+                "wires of the plan send the momentum of gradients, which this optimizer does not "
+                "take. Use train::adam_w, or wires with feedback only.");
+  return 0;
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 //   refuse_different_batches   ranks passed different data; throws on every rank
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
 //   refuse_no_targets          the mean of the loss leaves out every target
+//   require_finite_factor      the schedule's factor of the learning rate must be finite
 //   refuse_router              logits of a router are not finite; throws on every rank
 //   compare_replicas           throws on every rank if ranks have different values of one parameter
 
@@ -40,6 +41,14 @@ template <class Model>
   throw error("trainer", "at step " + std::to_string(step) + " rank " + std::to_string(other) +
                              " has another batch than rank 0. Pass the whole batch, with the same "
                              "inputs and targets, on every rank, or on every rank its part.");
+}
+
+/// Throws an error if the factor of the learning rate that the schedule returned is not finite.
+inline void require_finite_factor(std::int64_t step, double factor) {
+  if (!std::isfinite(factor))
+    throw error("trainer", "at step " + std::to_string(step) + " the schedule returns " +
+                               std::to_string(factor) +
+                               ", which is not a finite factor of the learning rate.");
 }
 
 /// Throws an error about a step whose targets are all left out of the mean of the loss.

@@ -28,8 +28,6 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,10 +41,11 @@
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/gradient_squares.hpp>
 #include <ashlar/train/local_batch.hpp>
-#include <ashlar/train/program_of_step.hpp>
 #include <ashlar/train/replayed_step.hpp>
+#include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_faults.hpp>
+#include <ashlar/train/step_programs.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
 #include <ashlar/train/update_numbers.hpp>
@@ -63,10 +62,12 @@ class trainer {
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        program_(std::make_unique<step::program>(detail::program_of_step(model, options_.overlap))),
-        walker_(model.make_executor(*program_)), numbers_(*program_, walker_.delayed()),
-        part_(nn::part_of_batch(*program_, model.problem(), model.plan(), model.input_extents(),
-                                model.target_extents(), model.stage_mesh().coordinate())),
+        programs_(model, options_.overlap, options_.record_times,
+                  detail::wire_momentum(model, optimizer)),
+        numbers_(programs_.program(), programs_.walker().delayed()),
+        part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
+                                model.input_extents(), model.target_extents(),
+                                model.stage_mesh().coordinate())),
         has_mixtures_(nn::has_mixtures(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     detail::require_row_updates(model, optimizer);
@@ -75,7 +76,6 @@ class trainer {
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
-    if (options_.record_times) walker_.record_times();
     if (options_.graph) replayed_step<Model>::check(model);
   }
 
@@ -162,14 +162,15 @@ class trainer {
   }
   /// Calls f(name, rows, shard) for each array of the errors of wires with feedback, which are zero
   /// after continue_after() (wire_arrays.hpp). Only a training with the same plan on the same mesh
-  /// can use them.
+  /// can use them. There are none before the first step with wires.
   template <class F>
   void for_each_wire_array(F f) {
-    train::for_each_wire_array(*model_, walker_.wire_errors(), f);
+    if (!search::is_plain_step(model_->plan(), std::max<std::int64_t>(step_ - 1, 0)))
+      train::for_each_wire_array(*model_, programs_.walker().wire_errors(), f);
   }
   /// Returns the delayed gradients, which are zero after continue_after(). Only a training with the
   /// same plan on the same mesh can use them.
-  auto& delayed() { return walker_.delayed(); }
+  auto& delayed() { return programs_.walker().delayed(); }
   /// Returns the first step whose gradients this training has. Only delays make a difference.
   std::int64_t first_gradient() const { return numbers_.first(); }
   /// Says that code other than step() has written the delayed gradients after continue_after().
@@ -181,19 +182,20 @@ class trainer {
   /// steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
-    walker_.wire_errors().clear();
-    walker_.delayed().clear();
+    programs_.take(step_);
+    programs_.walker().wire_errors().clear();
+    programs_.walker().delayed().clear();
     numbers_.set_first(steps);
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
   Model const& model() const { return *model_; }
-  /// Returns the program of a step as this trainer runs it, after the passes that let communication
-  /// overlap (train::overlap).
-  step::program const& program() const { return *program_; }
+  /// Returns the program of the last step as this trainer runs it, or of the next one if none has
+  /// run. It is the program after the passes that let communication overlap (train::overlap).
+  step::program const& program() const { return programs_.program(); }
   /// Returns the times at which each action of the last step began and ended. The list is empty
   /// unless record_times is set.
-  std::vector<step::time_span> const& times() const { return walker_.times(); }
+  std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
   /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
@@ -206,6 +208,7 @@ class trainer {
     stopwatch const time;
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
+    programs_.take(step_);
     double const communicated = communication_seconds(),
                  hidden = mesh.operations().seconds_hidden();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
@@ -228,7 +231,8 @@ class trainer {
       make_gradients(input);
     }
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
-    auto const totals = sum_totals(hash, fault, time.seconds() - walker_.seconds_waited());
+    auto const totals = sum_totals(hash, fault,
+                                   time.seconds() - programs_.walker().seconds_waited());
     if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
     double const summed = time.seconds();
     auto const mixtures = sums_of_mixtures(totals);
@@ -248,21 +252,19 @@ class trainer {
     if (mixtures.mean > 0) report.fullest_rank = mixtures.fullest / mixtures.mean;
     if (mixtures.routes > 0) report.dropped_share = mixtures.dropped / mixtures.routes;
     report.learning_rate_factor = options_.schedule(step_);
-    if (!std::isfinite(report.learning_rate_factor))
-      throw error("trainer", "at step " + std::to_string(step_) + " the schedule returns " +
-                                 std::to_string(report.learning_rate_factor) +
-                                 ", which is not a finite factor of the learning rate.");
-    update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
-                                                              ? options_.clip / report.gradient_norm
-                                                              : 1.0};
+    detail::require_finite_factor(step_, report.learning_rate_factor);
+    update_scale scale{report.learning_rate_factor, 1.0};
+    if (report.gradient_norm > options_.clip) scale.clip = options_.clip / report.gradient_norm;
     [[maybe_unused]] auto const scope = range(on, "update");
     std::size_t index = 0;
     model_->for_each_parameter([&](auto& p) {
       auto const number = numbers_.number(index++, step_);
-      if (number > 0) state_.update(index - 1, number, p, scale);
+      if (number == 0) return;
+      detail::note_sent_gradient(*model_, p, step_, scale);
+      state_.update(index - 1, number, p, scale);
     });
     ++step_;
-    walker_.delayed().advance();
+    programs_.walker().delayed().advance();
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
@@ -283,8 +285,8 @@ class trainer {
 
   /// Moves updated parameters to where they are stored, now or when they are read next.
   void renew() {
-    if (program_->renews_first) model_->renew_before_use();
-    else walker_.renew();
+    if (program().renews_first) model_->renew_before_use();
+    else programs_.walker().renew();
   }
 
   /// Computes the gradients of a step. Stores in totals_ this rank's part of the summed loss and of
@@ -292,14 +294,16 @@ class trainer {
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
-    if (!program_->renews_first) model_->renew_if_due();  // after steps of another trainer
+    auto& walker = programs_.walker();
+    // Steps of another trainer, or of another program, may have left this to be done.
+    if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
     {
       nn::step_of_mixtures const noted(model_->mixtures());
-      walker_.run(0, walker_.first_update(), input);
+      walker.run(0, walker.first_update(), input);
     }
-    walker_.hand_out_gradients();
+    walker.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
     double* squares = totals_.data();
     model_->for_each_parameter(
@@ -368,9 +372,7 @@ class trainer {
   Model* model_;
   typename Optimizer::template state<stored_type> state_;
   trainer_options options_;
-  // Its address is fixed, because the executor refers to it.
-  std::unique_ptr<step::program> program_;
-  nn::executor<typename Model::mesh_type::processor_type> walker_;
+  step_programs<Model> programs_;
   update_numbers numbers_;
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The errors of wires with feedback (tensor/wire_errors.hpp) as arrays that a checkpoint can keep.
+// The errors of wires with feedback (tensor/wire_errors.hpp), and the averages of gradients that
+// wires with momentum send (nn/errors_of_moves.hpp), as arrays that a checkpoint can keep.
 // Every rank has errors of its own, and the ranks have different numbers of them. So the errors of
 // one step of one gradient are a matrix with a row for each rank. A row is as long as that of the
 // rank that has most; the numbers behind a rank's errors are zero.
@@ -16,7 +17,8 @@
 
 namespace ashlar::train {
 
-/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient. `rows` are
+/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient, and for the
+/// averages of each gradient, whose number is that behind the last step. `rows` are
 /// nn::rows_of_ranks, and `shard` is this rank's row, or null if the rank is not in the gradient's
 /// part of a pipeline. The order and the names are the same on all ranks.
 template <class Model, class F>
@@ -31,8 +33,10 @@ void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
       auto const& mesh = p.sum().mesh();
       auto const path = plan_encoded(spec.extents, problem.accumulation_size, choice.grad,
                                      choice.updated_at(), choice.wire, mesh.topology(), {});
-      for (int s = 0; s < path.steps.size(); ++s) {
-        auto const most = kept_elements(path.steps[s], path.extents, mesh.topology());
+      for (int s = 0; s <= path.steps.size(); ++s) {
+        auto const most = s < path.steps.size()
+                              ? kept_elements(path.steps[s], path.extents, mesh.topology())
+                              : averaged_elements(path, mesh.topology());
         if (most == 0) continue;
         f("wire_errors." + std::to_string(s) + "/" + p.path(), nn::rows_of_ranks(mesh, most),
           mesh.is_here() ? errors.of_gradient(p.element(), k, static_cast<std::size_t>(s), most)

@@ -9,6 +9,7 @@
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 //                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
+//                 with keeps_second, v stays as it is where it is not zero
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
 // In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
@@ -29,6 +30,7 @@ struct adam_w_factors {
   double correction1 = 1.0;  // 1 - beta1^step
   double correction2 = 1.0;  // 1 - beta2^step
   double gradient_scale = 1.0;
+  bool keeps_second = false;  // v changes only where it is zero
 };
 
 struct sgd_factors {
@@ -43,20 +45,22 @@ struct sgd_factors {
 template <class T>
 struct adam_w_rule {
   T keep1, take1, keep2, take2, scale, step, inverse2, epsilon, decay;
+  bool keeps_second;
 
   explicit adam_w_rule(adam_w_factors const& f)
       : keep1(static_cast<T>(f.beta1)), take1(static_cast<T>((1.0 - f.beta1) * f.gradient_scale)),
         keep2(static_cast<T>(f.beta2)), take2(static_cast<T>(1.0 - f.beta2)),
         scale(static_cast<T>(f.gradient_scale)), step(static_cast<T>(f.lr / f.correction1)),
         inverse2(static_cast<T>(1.0 / f.correction2)), epsilon(static_cast<T>(f.epsilon)),
-        decay(static_cast<T>(1.0 - f.lr * f.weight_decay)) {}
+        decay(static_cast<T>(1.0 - f.lr * f.weight_decay)), keeps_second(f.keeps_second) {}
 
   /// Updates the first moment m (`first`) and the second moment v (`second`) of one parameter.
   /// Returns the new weight of the parameter.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& first, T& second, T weight) const {
     T const g = gradient * scale;
     T const m = keep1 * first + take1 * gradient;
-    T const v = keep2 * second + take2 * (g * g);
+    T const taken = keep2 * second + take2 * (g * g);
+    T const v = keeps_second && second != T{} ? second : taken;
     first = m;
     second = v;
     return decay * weight - step * m / (math::sqrt(v * inverse2) + epsilon);

@@ -37,7 +37,9 @@
 // If a parameter is updated at another placement than that at which it is stored, the version is 4.
 // Then it has an entry "update", as in plan_file.hpp, and the other entries are as in one of the
 // versions above. If gradients have wires, the version is 5. Then their parameters have an entry
-// "wire", as in plan_file.hpp, and the other entries are as in version 4.
+// "wire", as in plan_file.hpp, and the other entries are as in version 4. If a training has plain
+// steps, the version is 6. Then there is an entry "plain_steps", as in plan_file.hpp, and the other
+// entries are as in version 5.
 //
 // Loading a file checks that
 //
@@ -60,7 +62,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 5;
+inline constexpr int pipeline_version = 6;
 
 namespace detail {
 
@@ -89,7 +91,8 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
   bool const wires = search::has_wires(p.chosen), is_apart = search::updates_apart(p.chosen);
-  j["version"] = wires                     ? pipeline_version
+  j["version"] = p.chosen.plain_steps > 0  ? pipeline_version
+                 : wires                   ? 5
                  : is_apart                ? 4
                  : own_order               ? 3
                  : p.chosen.recomputed > 0 ? 2
@@ -107,6 +110,7 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
     for (auto const& s : p.stages) j["recomputed"].push_back(s.recomputed);
   for (auto const n : p.chosen.input.extent) j["input"].push_back(n);
   j["micro_batches"] = p.micro_batches();
+  if (p.chosen.plain_steps > 0) j["plain_steps"] = p.chosen.plain_steps;
   j["elements"] = detail::elements_json(net, p.chosen);
   detail::write_json(path, j, "save_pipeline");
 }
@@ -232,14 +236,14 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
     refuse_unknown_keys(
         j, "pipeline",
         {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
-  else if (!own_order)
-    refuse_unknown_keys(j, "pipeline",
-                        {"format", "version", "mesh", "axis", "stages", "recomputed", "input",
-                         "micro_batches", "elements"});
-  else if (own_order)
-    refuse_unknown_keys(j, "pipeline",
-                        {"format", "version", "mesh", "axis", "cuts", "schedule", "warm_ups",
-                         "recomputed", "input", "micro_batches", "elements"});
+  else {
+    std::vector<std::string_view> keys{"format",     "version", "mesh",          "axis",
+                                       "recomputed", "input",   "micro_batches", "elements"};
+    if (own_order) keys.insert(keys.end(), {"cuts", "schedule", "warm_ups"});
+    else keys.push_back("stages");
+    if (version >= 6) keys.push_back("plain_steps");
+    refuse_unknown_keys(j, "pipeline", keys);
+  }
   check_mesh_and_batch(j, net, t);
   auto const limits = !own_order ? stage_limits_of(j.at("stages"), net)
                                  : search::parse_cut(net, j.at("cuts").get<std::string>());
@@ -249,6 +253,7 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
   int const parts = !own_order ? stages : order.positions, axis = stage_axis_of(j, t, parts);
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
+  chosen.plain_steps = plain_steps_of(j);
   chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh,
                                  {.update = version >= 4, .wire = version >= 5});
   bool const keeps_all = version == 1 || (version > 3 && !j.contains("recomputed"));

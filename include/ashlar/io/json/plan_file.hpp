@@ -26,6 +26,8 @@
 // "int8+feedback", and the plan has the entries of version 5. If gradients are delayed
 // (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
 // the plan has the entries of version 6.
+// If a training has plain steps, which send gradients without their wires, the version is 8. Then
+// the plan has an entry such as "plain_steps": 30, and the entries of version 7.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -40,7 +42,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 7;
+inline constexpr int plan_version = 8;
 
 namespace detail {
 
@@ -86,8 +88,10 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   j["format"] = "ashlar plan";
   bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
   bool const delays = search::has_delays(plan), in_turns = plan.interleaved > 1;
-  bool const is_apart = search::updates_apart(plan) || rows || wires || delays;
-  j["version"] = delays                ? plan_version
+  bool const is_apart = search::updates_apart(plan) || rows || wires || delays ||
+                        plan.plain_steps > 0;
+  j["version"] = plan.plain_steps > 0  ? plan_version
+                 : delays              ? 7
                  : wires               ? 6
                  : rows                ? 5
                  : is_apart            ? 4
@@ -99,6 +103,7 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   j["micro_batches"] = plan.micro_batches;
   if (in_turns || is_apart) j["interleaved"] = plan.interleaved;
   if (plan.recomputed > 0 || in_turns || is_apart) j["recomputed"] = plan.recomputed;
+  if (plan.plain_steps > 0) j["plain_steps"] = plan.plain_steps;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -212,6 +217,15 @@ inline int interleaved_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
+/// Returns the number of steps without wires (plan::plain_steps) in a file, or 0 if it has none.
+inline int plain_steps_of(nlohmann::json const& j) {
+  if (!j.contains("plain_steps")) return 0;
+  auto const n = whole_number(j.at("plain_steps"), "plain_steps");
+  if (n < 0 || n > std::numeric_limits<int>::max())
+    throw error("plain_steps", std::to_string(n) + ": write the number of steps, 0 or more.");
+  return static_cast<int>(n);
+}
+
 /// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
 /// micro-batches of `net`.
 template <int N>
@@ -279,10 +293,12 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     refuse_unknown_keys(
         j, "plan",
         {"format", "version", "mesh", "input", "micro_batches", "recomputed", "elements"});
-  else
-    refuse_unknown_keys(j, "plan",
-                        {"format", "version", "mesh", "input", "micro_batches", "interleaved",
-                         "recomputed", "elements"});
+  else {
+    std::vector<std::string_view> keys{"format",        "version",     "mesh",       "input",
+                                       "micro_batches", "interleaved", "recomputed", "elements"};
+    if (version >= 8) keys.push_back("plain_steps");
+    refuse_unknown_keys(j, "plan", keys);
+  }
   check_mesh_and_batch(j, net, t);
   if (auto const n = interleaved_of(j); n != net.interleaved)
     throw error("interleaved", std::to_string(n) + " micro-batches take turns in the plan, but " +
@@ -298,6 +314,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                     std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
+  plan.plain_steps = plain_steps_of(j);
   plan.choices = choices_of<N>(
       j.at("elements"), net, t,
       {.update = version >= 4, .rows = version >= 5, .wire = version >= 6, .delay = version >= 7});
