@@ -71,8 +71,8 @@ inline auto all_meshes_on(transport on,
          });
 }
 /// Returns a range like all_meshes, but with two meshes for each topology. One mesh has the default
-/// machine, the other has a machine of negligible latency. On more than four ranks there is one mesh
-/// for each topology, and the machines take turns, unless ASHLAR_BOTH_MACHINES is set.
+/// machine, the other has a machine of negligible latency. On more than four ranks there is one
+/// mesh for each topology, and the machines take turns, unless ASHLAR_BOTH_MACHINES is set.
 inline auto all_meshes_of_two_machines() {
   static auto const list = [] {
     ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};

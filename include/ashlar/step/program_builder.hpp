@@ -13,10 +13,9 @@
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients. The begin and
-// the end of a branch are treated likewise. Its turn never computes (branch_turn.hpp).
-//
-// Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
-// parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
+// the end of a branch are treated likewise. Its turn never computes (branch_turn.hpp). A tied
+// parameter (problem.hpp) is one value with two gradient sums, which are added at the end. Several
+// micro-batches may be in flight at a time, so each has tensors of its own.
 
 #include <ashlar/step/branch_turn.hpp>
 #include <ashlar/step/halo_writer.hpp>
