@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The options --sync, --wire and --delay: how the gradients of a plan's parameters are
-// synchronized, how they are encoded on their way, and how old they are when parameters are updated.
+// synchronized, how they are encoded on their way, and how old they are when parameters are
+// updated.
 
 #pragma once
 
