@@ -12,7 +12,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_synchronize.sh [--quick] [--report] [-h]
-About six minutes on one core, and more for the simulated clusters, which need SimGrid.
+About five minutes on one core, and more for the simulated clusters, which need SimGrid.
   --quick    one model, two clusters and 16 ranks, a minute; into the build folder, not into the page
   --report   only tables and page, from the existing figures" "$@"
 
@@ -22,11 +22,11 @@ figures=bench/results/autodist
 models=(vgg16 resnet101 densenet121 bert-large bert-3l ncf)
 options=()
 learning=(
-  "--ranking --models ncf,bert-3l --clusters A2,B3,B7 --seeds 3"
-  "--ranking --models vgg16,resnet101,bert-large --clusters B7"
+  "--ranking --models ncf,bert-3l --clusters A2,B3,B7 --seeds 2"
   "--transfer --models ncf --clusters B7,B3 --seeds 2"
   "--transfer --models bert-3l --clusters B7,B3"
-  "--published --models vgg16,bert-large --clusters A2,B7"
+  "--published --models vgg16 --clusters A2,B7"
+  "--published --models bert-large --clusters B7"
 )
 simulated=(
   "a=16 bandwidth" "a=64 bandwidth" "a=16,b=16 bandwidth"
