@@ -41,8 +41,9 @@ struct wire_price {
   bool has_steps = false;  ///< whether any of its steps can have the wire
 };
 
-constexpr wire_price price_of(search::parameter_choice const& p, shape const& extents, int size,
-                              wire_format const& wire, topology const& t, machine const& m) {
+constexpr wire_price wire_price_of(search::parameter_choice const& p, shape const& extents,
+                                   int size, wire_format const& wire, topology const& t,
+                                   machine const& m) {
   wire_price found;
   if (p.grad == p.updated_at()) return found;
   auto const plan = plan_encoded(extents, size, p.grad, p.updated_at(), wire, t, m);
@@ -97,8 +98,8 @@ struct encoded {
         if (wire.is_exact() || p.in_rows || !is_for(wire, net.spec(i).parameters[k].extents) ||
             (exact_tables && is_table(net, i, k)))
           continue;
-        auto const price = detail::price_of(p, net.spec(i).parameters[k].extents,
-                                            net.accumulation_size, wire, chosen.mesh, m);
+        auto const price = detail::wire_price_of(p, net.spec(i).parameters[k].extents,
+                                                 net.accumulation_size, wire, chosen.mesh, m);
         auto const& spec = net.spec(i).parameters[k];
         char const* const wrong = wire_fault(wire, spec.extents, p.grad, chosen.mesh);
         if (price.is_sum && spec.extents.rank() > 1) {
@@ -149,8 +150,8 @@ std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       auto const& spec = net.spec(i).parameters[k];
       if (chosen[i].parameters[k].in_rows) continue;
-      auto const price = detail::price_of(chosen[i].parameters[k], spec.extents,
-                                          net.accumulation_size, wire, chosen.mesh, m);
+      auto const price = detail::wire_price_of(chosen[i].parameters[k], spec.extents,
+                                               net.accumulation_size, wire, chosen.mesh, m);
       bool const fits = is_for(wire, spec.extents);
       left_exact += price.is_sum && !fits;
       if (!price.has_steps || !fits) continue;
