@@ -3,10 +3,10 @@
 // ranks: 4
 // thorough: ASHLAR_WIRES=all 4
 
-// Trains a byte-level GPT on the pages of docs/, and compares the loss on a part of the text that is
-// not trained on with that of a training without wires, after 300 steps of AdamW:
+// Trains a byte-level GPT on the pages of docs/, and compares the loss on a part of the text that
+// is not trained on with that of a training without wires, after 300 steps of AdamW:
 //
-//   wire                    plain steps   embedding table   loss at most    found, all-reduce / ZeRO-2
+//   wire                    plain steps   embedding table   loss at most    all-reduce / ZeRO-2
 //   bf16                    0             encoded           0.5 % higher    0.0 %
 //   int8+feedback           0             encoded           2 %             0.0 %
 //   one-bit+momentum        30            exact             2 %             1.6 / 0.6 %
