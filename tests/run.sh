@@ -170,8 +170,11 @@ case "$preset" in
     if command -v ld.gold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold); fi
     ;;
 esac
-# Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code.
-if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DASHLAR_CUDA_ARCHITECTURES=90-virtual); fi
+# Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code and
+# without optimization.
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  options+=(-DASHLAR_CUDA_ARCHITECTURES=90-virtual "-DASHLAR_CUDA_FLAGS=-Xcicc -O0")
+fi
 if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
 # MPICH is slow if ranks share cores and waiting ranks cannot be made to yield.
 if [ "$mpi" = mpich ]; then
