@@ -140,10 +140,10 @@ void run(example::options const& o) {
       !how.empty())
     std::cout << how << '\n';
   if (!o.pins.empty()) {
-    search::pinned_plan<search::dynamic_size> const pinned{found.plan, t.run({}).plan,
-                                                           o.pins.size()};
+    double const without = o.seconds_without_pins > 0 ? o.seconds_without_pins
+                                                      : t.run({}).plan.seconds;
     t.line.show("");
-    std::cout << pinned.sentence() << "\n\n";
+    std::cout << search::cost_of_pins(o.pins.size(), found.plan.seconds, without) << "\n\n";
   }
   std::fflush(stdout);
   t.compare(found.plan);

@@ -40,6 +40,8 @@ struct options {
   std::int64_t evaluations = 0;
   double seconds = 0;
   std::vector<std::string> pins;
+  /// The seconds of a step without the pins, if a search of pipelines has found them, else 0.
+  double seconds_without_pins = 0;
 
   std::string out, html, header, name = "plan", diff, sync;
   bool explain = false, program = false, quiet = false;

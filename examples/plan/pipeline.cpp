@@ -12,6 +12,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff_pipeline.hpp>
 #include <ashlar/search/explain_pipeline.hpp>
+#include <ashlar/search/pinned.hpp>
 #include <ashlar/search/pipeline.hpp>
 
 #include "../support/micro_batches.hpp"
@@ -74,21 +75,25 @@ std::optional<options> run_pipeline(options const& o) {
               std::to_string(t.ranks()) + " ranks");
     return search::optimal_layout{}(chain, t, m, {}, permits);
   };
-  auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
+  auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m,
+                             std::vector<std::string> const& pins) {
     search::pipeline_options how{std::move(stages), micro_batch_counts(o.batch, o.micro_batches)};
     if (o.schedule == "auto") how.schedules = search::all_schedules();
     else how.schedules = {o.schedule};
     how.any_cuts = o.schedule != "1f1b";
     how.in_flight = o.in_flight;
-    for (auto const& text : o.pins) how.pins.push_back(search::parse_pin(text));
+    for (auto const& text : pins) how.pins.push_back(search::parse_pin(text));
     if (how.stages == std::vector{1}) how.schedules = {"1f1b"};
     return search::pipeline(net_of, mesh, m, how, layout);
   };
   auto const start = std::chrono::steady_clock::now();
-  auto const found = search_in(o.stages == 0 ? std::vector<int>{} : std::vector{o.stages}, machine);
+  auto const stages = o.stages == 0 ? std::vector<int>{} : std::vector{o.stages};
+  auto const found = search_in(stages, machine, o.pins);
   std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
+  int const searches = tried;
+  auto chosen = in_micro_batches(o, found.micro_batches());
+  if (!o.pins.empty()) chosen.seconds_without_pins = search_in(stages, machine, {}).seconds();
   line.show("");
-  auto const chosen = in_micro_batches(o, found.micro_batches());
   if (found.stages.size() == 1) {
     std::printf("one stage%s is best, %d micro-batch%s of %lld:\n\n",
                 o.stages == 1 ? "" : " (no pipeline)", chosen.micro_batches,
@@ -100,13 +105,17 @@ std::optional<options> run_pipeline(options const& o) {
   // Without --explain, prints everything but the layers: the text before the second empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n", text.find("\n\n") + 2) + 1));
   std::printf("  found in %.3g s, of %d searches; micro-batches of %lld\n\n", seconds.count(),
-              tried, static_cast<long long>(chosen.batch));
+              searches, static_cast<long long>(chosen.batch));
+  if (!o.pins.empty())
+    std::printf(
+        "%s\n\n",
+        search::cost_of_pins(o.pins.size(), found.seconds(), chosen.seconds_without_pins).c_str());
   std::fflush(stdout);
 
   auto unlimited = machine;
   unlimited.memory = 0;
   line.show("baselines");
-  auto const whole = search_in({1}, unlimited).chosen;
+  auto const whole = search_in({1}, unlimited, o.pins).chosen;
   auto const of_step = choose_model(in_micro_batches(o, whole.micro_batches));
   auto const data = search::data_parallel(of_step, mesh, unlimited);
   auto const tensor = search::tensor_parallel(of_step, mesh, unlimited);

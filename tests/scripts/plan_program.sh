@@ -65,6 +65,8 @@ grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline w
 grep -q "</html>" "$work/stages.html" || fail "the page of the pipeline does not end"
 says "micro-batches of 4" "${pipeline[@]}" --stages 2 --micro-batches 3 --batch 4 --explain
 says "without stages" "${pipeline[@]}" --layers 2 --pipeline
+says "your pin costs " "${gpt[@]}" --stages 2 --micro-batches 2 --batch 4 --schedule 1f1b --pin 'gelu.x=B,B'
+grep -q 'your pin costs .* a step (' "$work/out" || fail "the pin of a pipeline costs nothing"
 says "b takes as long as a" "${pipeline[@]}" --stages 4 --schedule 1f1b --diff "$work/stages.json"
 says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
   --diff "$work/stages.json"

@@ -13,12 +13,23 @@
 //
 // If an element has several pins, its choice must satisfy all of them. If no choice does, the error
 // lists the nearest choices. A pin on either end of a residual block applies to both ends.
+//
+// search::pipeline takes pins as an option. cost_of_pins writes the sentence for any two plans.
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pinned_choices.hpp>
 #include <ashlar/search/text.hpp>
 
 namespace ashlar::search {
+
+/// Returns a sentence that says what pins cost, such as "your pin costs 4.10 ms a step (3.2 %)".
+/// `with` and `without` are the seconds of a step under the plans with and without the pins.
+inline std::string cost_of_pins(std::size_t pins, double with, double without) {
+  std::string const whose = pins == 1 ? "your pin costs " : "your pins cost ";
+  if (with - without <= 1e-9 * without) return whose + "nothing";
+  return whose + seconds_text(with - without) + " a step (" +
+         detail::percent_text((with - without) / without) + ")";
+}
 
 /// The fastest plan that satisfies some pins, and the time that the pins cost.
 template <int N>
@@ -30,12 +41,7 @@ struct pinned_plan {
   double seconds() const { return plan.seconds - without.seconds; }
 
   /// Returns a sentence such as "your pin costs 4.10 ms a step (3.2 %)".
-  std::string sentence() const {
-    std::string const whose = pins == 1 ? "your pin costs " : "your pins cost ";
-    if (seconds() <= 1e-9 * without.seconds) return whose + "nothing";
-    return whose + seconds_text(seconds()) + " a step (" +
-           detail::percent_text(seconds() / without.seconds) + ")";
-  }
+  std::string sentence() const { return cost_of_pins(pins, plan.seconds, without.seconds); }
 };
 
 /// Returns the fastest plan that satisfies the pins. Throws the errors of `optimal`, and
