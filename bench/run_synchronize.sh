@@ -23,6 +23,7 @@ models=(vgg16 resnet101 densenet121 bert-large bert-3l ncf)
 options=()
 learning=(
   "--ranking --models ncf,bert-3l --clusters A2,B3,B7 --seeds 2"
+  "--ranking --models vgg16 --clusters B7"
   "--transfer --models ncf --clusters B7,B3 --seeds 2"
   "--transfer --models bert-3l --clusters B7,B3"
   "--published --models vgg16 --clusters A2,B7"
@@ -224,7 +225,7 @@ routes() {
 ranking() {
   heading "model | cluster | wires | seed of the factors | strategies | pairs | predicted right | corrected right | optimal ms | tuned ms"
   rows ranking '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $c["model"], $c["cluster"], $c["wires"], $c["seed"],
-    $c["near"], $c["pairs"], $c["pairs"] > 0 ? $c["prediction"] " %" : "", $c["pairs"] > 0 ? $c["corrected"] " %" : "", $c["optimal_ms"],
+    $c["near"], $c["pairs"], ($c["pairs"] > 0 ? $c["prediction"] " %" : ""), ($c["pairs"] > 0 ? $c["corrected"] " %" : ""), $c["optimal_ms"],
     $c["tuned_ms"] }'
 }
 
