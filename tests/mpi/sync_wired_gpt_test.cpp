@@ -11,7 +11,7 @@
 //   int8+feedback           0             encoded           2 %             0.0 %
 //   one-bit+momentum        30            exact             2 %             1.6 / 0.6 %
 //   power-sgd/4+feedback    30            exact             3.5 %           2.5 / 2.1 %
-//   top-k/100+momentum      30            exact             12 %            7.7 % / not run
+//   top-k/100+momentum      30            exact             12 and 6 %      7.7 / 3.7 %
 //
 // The last two cost more than the 2 % that a user would wish for. Rank 4 keeps a small part of the
 // gradients of so small matrices, and in 270 steps the largest hundredth sends most elements a few
@@ -138,7 +138,7 @@ TEST_CASE("a byte-level GPT reaches the loss of a training without wires") {
                  {{wires::with_feedback(wires::int8)}, 1.02, 1.02},
                  {coarse(wires::with_feedback(wires::power_sgd(4))), 1.035, 1.035},
                  {coarse(wires::with_momentum(wires::one_bit)), 1.02, 1.02},
-                 {coarse(wires::with_momentum(wires::top_k(100))), 1.12, 1.12}};
+                 {coarse(wires::with_momentum(wires::top_k(100))), 1.12, 1.06}};
   for (bool const combined : {false, true}) {
     if (combined && !all) break;
     training_form const form{combined};
