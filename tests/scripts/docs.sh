@@ -189,15 +189,19 @@ done <"$work/index"
       echo "target_link_libraries($name PRIVATE \"$compiled\")"
     fi
   done
+  # The following are not linked. The headers in the form of ashlar::compiled are compiled faster.
   for n in "${refused[@]}"; do
     echo "add_library(refused_$n OBJECT EXCLUDE_FROM_ALL refused_$n.cpp)"
     echo "target_link_libraries(refused_$n PRIVATE ashlar::ashlar)"
+    echo "target_compile_definitions(refused_$n PRIVATE ASHLAR_COMPILED=1)"
   done
   # Only the headers are used: linking the library would compile its kernels.
   echo 'if(TARGET ashlar::cuda)'
   for name in "${gpu[@]}"; do
     echo "  add_library(cuda_$name OBJECT $name.cuda.cpp)"
     echo "  target_link_libraries(cuda_$name PRIVATE ashlar::ashlar)"
+    echo "  target_compile_definitions(cuda_$name PRIVATE ASHLAR_COMPILED=1)"
+    echo "  target_compile_options(cuda_$name PRIVATE -fsyntax-only)"
     echo "  target_compile_definitions(cuda_$name PRIVATE \$<TARGET_PROPERTY:ashlar::cuda,INTERFACE_COMPILE_DEFINITIONS>)"
     echo "  target_include_directories(cuda_$name PRIVATE \$<TARGET_PROPERTY:ashlar::cuda,INTERFACE_INCLUDE_DIRECTORIES>)"
   done
