@@ -69,7 +69,8 @@ class delayed_gradients {
   }
 
   /// Sets the pending sum of a parameter's later use to zero, after `added` was made of it and
-  /// added to the pending sum of the first use. If the step then fails and is repeated, it adds zeros.
+  /// added to the pending sum of the first use. If the step then fails and is repeated, it adds
+  /// zeros.
   void forget_added(step::value const& added) {
     if (auto* const e = find(added.element, added.index)) set_to_zero(e->pending);
   }
