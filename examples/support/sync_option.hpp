@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The options --sync, --wire and --delay: how the gradients of a plan's parameters are
-// synchronized, how they are encoded on their way, and how old they are when parameters are
-// updated.
+// The options --sync, --wire and --delay: how the gradients of parameters are synchronized, how
+// they are encoded on their way, and how old they are when parameters are updated.
 
 #pragma once
 

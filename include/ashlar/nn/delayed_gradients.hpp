@@ -68,8 +68,9 @@ class delayed_gradients {
     return e->kept.front();
   }
 
-  /// Sets the pending sum of a parameter's later use to zero, after `added` was made of it and added
-  /// to the pending sum of the first use. If the step then fails and is repeated, it adds zeros.
+  /// Sets the pending sum of a parameter's later use to zero, after `added` was made of it and
+  /// added to the pending sum of the first use. If the step then fails and is repeated, it adds
+  /// zeros.
   void forget_added(step::value const& added) {
     if (auto* const e = find(added.element, added.index)) set_to_zero(e->pending);
   }
@@ -103,8 +104,8 @@ class delayed_gradients {
 
   /// Calls f(name, type, array, shard) for each gradient, as arrays of a checkpoint. `name` begins
   /// with `prefix` and the age of the gradient in steps; `array` has the mesh, the extents and
-  /// the placement. The pending sums of the ranks are addends, so their arrays have one more dim. The
-  /// order and the names are the same on all ranks.
+  /// the placement. The pending sums of the ranks are addends, so their arrays have one more dim.
+  /// The order and the names are the same on all ranks.
   template <class F>
   void for_each_array(std::string const& prefix, F f) const {
     for (auto const& e : entries_) {
@@ -128,7 +129,7 @@ class delayed_gradients {
     auto& of_element = (*elements_)[static_cast<std::size_t>(element)]->parameters();
     return of_element[static_cast<std::size_t>(index)];
   }
-  /// Returns the entry of a parameter, or null. Entries are in the order of elements and parameters.
+  /// Returns the entry of a parameter, or null. Entries are in the order of the net.
   entry const* find(int element, int index) const {
     auto const at = std::lower_bound(entries_.begin(), entries_.end(), std::pair{element, index},
                                      [](entry const& e, auto const& key) {

@@ -119,8 +119,8 @@ class parameter {
   /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
   void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
-  /// Makes `other` the gradient sum, and returns the tensor that was it. Expects a tensor of the same
-  /// placement and extents.
+  /// Makes `other` the gradient sum, and returns the tensor that was it. Expects a tensor of the
+  /// same placement and extents.
   tensor_type exchange_sum(tensor_type other) { return std::exchange(sum_, std::move(other)); }
   /// Returns the gradient in rows, or null if it is a tensor.
   gradient_rows* rows() const { return rows_.get(); }

@@ -8,8 +8,8 @@
 //
 //   rows_of_ranks   a matrix of which every rank has one row
 //   addends_of      the addends of a partial tensor. A new dim 0 counts the addends, and each axis
-//                   with P splits it. All other axes place the other dims as before. So the shard of
-//                   a rank has the elements of its addend, in the same order.
+//                   with P splits it. All other axes place the other dims as before. So the shard
+//                   of a rank has the elements of its addend, in the same order.
 
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/tensor/any_tensor.hpp>

@@ -36,8 +36,8 @@ struct parameter_choice {
   bool in_rows = false;
   /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
   wire_format wire{};
-  /// The number of steps by which its gradient is delayed: an update takes the gradient that so many
-  /// steps before have made. With 0 it takes that of its own step (step/README.md, "Delays").
+  /// The number of steps by which its gradient is delayed: an update takes the gradient that so
+  /// many steps before have made. With 0 it takes that of its own step (step/README.md, "Delays").
   int delay = 0;
 
   /// Returns whether the parameter is updated at one placement and stored at another.

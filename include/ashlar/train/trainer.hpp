@@ -178,8 +178,8 @@ class trainer {
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
-  /// Communicates: a redistribution of each parameter that is updated apart from its storage, unless
-  /// steps begin with these.
+  /// Communicates: a redistribution of each parameter that is updated apart from its storage,
+  /// unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     programs_.take(step_);
