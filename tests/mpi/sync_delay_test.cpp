@@ -244,6 +244,30 @@ TEST_CASE("a failed step forgets no delayed gradient") {
   CHECK(losses(true) == losses(false));
 }
 
+TEST_CASE("a delayed gradient that is not finite is forgotten, so that the training goes on") {
+  auto const line = nn::chain(nn::linear(5, 4), nn::gelu(), nn::linear(4, 3));
+  nn::feature_batch const batch{8, 5, 2};
+  auto const net = any_length(nn::describe<float>(line, batch));
+  ashlar::topology const axes{{"gpu", world_size()}};
+  ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
+  auto const plan = sync::delayed{1}(net, search::data_parallel(net, axes, m.machine()),
+                                     m.machine());
+  auto model = nn::place<float>(line, m, plan, 3);
+  train::trainer trainer(model, train::sgd{.lr = 0.1});
+  auto const data = random_batch<float>(batch, 0, 3, 0);
+  trainer.step(data);
+  trainer.delayed().for_each_array("", [](auto const&, auto, auto const&, void* shard) {
+    *static_cast<float*>(shard) = std::numeric_limits<float>::infinity();
+  });
+  CHECK(has(message_of([&] { trainer.step(data); }), "and delayed gradients are forgotten"));
+  CHECK(trainer.first_gradient() == 1);
+  auto const before = values_of(model);
+  trainer.step(data);  // has no gradient for an update
+  CHECK(values_of(model) == before);
+  trainer.step(data);
+  CHECK(values_of(model) != before);
+}
+
 TEST_CASE("a model synchronizes its own gradients between the steps of a training with delays") {
   auto const& net = tiny_problem();
   ashlar::topology const axes{{"gpu", world_size()}};

@@ -155,7 +155,7 @@ TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
   auto const path = f.file("plan.json");
   io::save_plan(path, s.net, plan);
   auto j = json::parse(std::ifstream(path));
-  CHECK(j["version"] == 7);
+  CHECK(j["version"] == 8);
   CHECK(j["plain_steps"] == 30);
   auto const loaded = io::load_plan(path, s.net, s.mesh, s.machine);
   CHECK(loaded.plain_steps == 30);
@@ -171,7 +171,7 @@ TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
   CHECK(has(text_of([](json& it) { it["plain_steps"] = -1; }),
             "plain_steps: -1: write the number of steps, 0 or more."));
   CHECK(has(text_of([](json& it) { it["plain_steps"] = "30"; }), "plain_steps"));
-  CHECK(has(text_of([](json& it) { it["version"] = 6; }), "\"plain_steps\" is not a known key"));
+  CHECK(has(text_of([](json& it) { it["version"] = 7; }), "\"plain_steps\" is not a known key"));
   CHECK(has(io::plan_header_text(s.net, plan, "p"), "plan.plain_steps = 30;"));
   CHECK(has(io::plan_header_text(s.net, plan, "p"), "wires::with_momentum(wires::one_bit)"));
   CHECK(!has(io::plan_header_text(s.net, never, "p"), "plain_steps"));

@@ -54,6 +54,8 @@ class delayed_gradients {
     }
   }
 
+  bool empty() const { return entries_.empty(); }
+
   /// Fills the slots of pending sums. Must be called when a run begins.
   void take(execution<Processor>& on) const {
     for (auto const& e : entries_) on.set(e.slot, e.pending);

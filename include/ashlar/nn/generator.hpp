@@ -57,6 +57,7 @@ inline bool is_tokenwise(step::layer_spec const& spec) {
 /// Returns the plan by which a net generates tokens. It is `plan`, changed for the problem of a
 /// batch of new tokens, so that each rank has all new tokens of its sequences.
 inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
+  plan = search::without_delays(std::move(plan));
   plan.input = problem.spec(0).x;
   plan.micro_batches = plan.interleaved = 1;
   plan.recomputed = 0;

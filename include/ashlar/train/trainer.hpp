@@ -184,8 +184,7 @@ class trainer {
     step_ = steps;
     programs_.take(step_);
     programs_.walker().wire_errors().clear();
-    programs_.walker().delayed().clear();
-    numbers_.set_first(steps);
+    numbers_.forget(programs_.walker().delayed(), steps);
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
@@ -245,8 +244,10 @@ class trainer {
     report.step = step_;
     report.loss = totals[0] / targets;
     report.gradient_norm = std::sqrt(squares);
-    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
+    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
+      if (std::isfinite(report.loss)) numbers_.forget(programs_.walker().delayed(), step_);
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
+    }
     report.balance_loss = mixtures.balance_loss;
     report.z_loss = mixtures.z_loss;
     if (mixtures.mean > 0) report.fullest_rank = mixtures.fullest / mixtures.mean;

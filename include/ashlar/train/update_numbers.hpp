@@ -8,8 +8,8 @@
 //   step          0   1   ..  d - 1   d   d + 1
 //   update        –   –       –       1   2         of a parameter whose gradient is delayed by d
 //
-// A training that is resumed without its delayed gradients makes no update in the first d steps
-// after that, either. Updates have the number of the step that made their gradient, counted from 1.
+// A training that has lost its delayed gradients makes no update in the first d steps after that,
+// either. Updates have the number of the step that made their gradient, counted from 1.
 
 #include <cstdint>
 #include <vector>
@@ -20,9 +20,11 @@ namespace ashlar::train {
 
 class update_numbers {
  public:
-  /// The numbers of the updates in a program.
+  /// The numbers of the updates in a program. A program of a pipeline stage has only the updates of
+  /// that stage, and delays no gradient.
   template <class Processor>
   update_numbers(step::program const& p, nn::delayed_gradients<Processor> const& delayed) {
+    if (delayed.empty()) return;
     for (auto const& a : p.actions)
       if (a.kind == step::action_kind::update)
         delays_.push_back(delayed.delay_of(a.element, a.part));
@@ -31,16 +33,23 @@ class update_numbers {
   /// Returns the number of the update that step number `step`, counted from 0, makes of parameter
   /// number `index`, or 0 if it makes none.
   std::int64_t number(std::size_t index, std::int64_t step) const {
-    std::int64_t const made_in = step - delays_[index];
+    std::int64_t const made_in = step - (delays_.empty() ? 0 : delays_[index]);
     return made_in >= first_ ? made_in + 1 : 0;
   }
 
   /// Returns the first step whose gradients the training has.
   std::int64_t first() const { return first_; }
   void set_first(std::int64_t step) { first_ = step; }
+  /// Sets the delayed gradients to zero before step number `step`, which is then the first step
+  /// whose gradients the training has.
+  template <class Processor>
+  void forget(nn::delayed_gradients<Processor>& delayed, std::int64_t step) {
+    delayed.clear();
+    first_ = step;
+  }
 
  private:
-  std::vector<int> delays_;
+  std::vector<int> delays_;  // of each parameter; empty if no gradient is delayed
   std::int64_t first_ = 0;
 };
 

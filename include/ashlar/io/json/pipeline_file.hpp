@@ -87,6 +87,9 @@ inline void put_schedule(nlohmann::ordered_json& j, pipelines::schedule const& s
 template <int N>
 void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
+  if (search::has_delays(p.chosen))
+    throw error("save_pipeline",
+                "delayed gradients are not for pipeline stages. Give a plan without delays.");
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
