@@ -25,9 +25,9 @@
 // (plan/wire.hpp), the version is 6. Then their parameters have an entry such as "wire":
 // "int8+feedback", and the plan has the entries of version 5. If gradients are delayed
 // (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
-// the plan has the entries of version 6. If a training has plain steps, which send gradients without
-// their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and the
-// entries of version 7.
+// the plan has the entries of version 6. If a training has plain steps, which send gradients
+// without their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and
+// the entries of version 7.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
