@@ -134,6 +134,7 @@ TEST_CASE("where parameters are updated is kept, in version 4") {
     j["elements"][e]["parameters"][0]["update"] = at;
     return j;
   };
+  CHECK(fingerprint(load(with_update("[O(0),B]"))) != fingerprint(load(with_update("[O(1),B]"))));
   auto const store = good["elements"][e]["parameters"][0]["store"].get<std::string>();
   CHECK_FALSE(load(with_update(store.c_str())).choices[e].parameters[0].is_updated_apart());
   for (auto const& [where, says] :

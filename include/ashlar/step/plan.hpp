@@ -256,6 +256,7 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
       mix(a.dim);
       mix(a.depth);
       mix(static_cast<int>(a.op));
+      if (a.is_owned()) mix(a.owner);
     }
   };
   for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
