@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
 // Tests matrix products. Local products are tested for every signature row. Planned products are
 // tested between sampled placements of the operands and the result, also transposed and batched.

@@ -18,7 +18,7 @@ cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." &&
 names='
 *: size_t ptrdiff_t nullptr_t
 algorithm: adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal fill fill_n
-algorithm: find find_if lower_bound max max_element min min_element minmax next_permutation none_of nth_element
+algorithm: find find_if lower_bound max max_element min min_element minmax minmax_element next_permutation none_of nth_element
 algorithm: partial_sort pop_heap push_heap ranges reverse rotate sort stable_sort transform unique upper_bound
 array: array
 atomic: atomic atomic_thread_fence memory_order_acquire memory_order_relaxed memory_order_release
@@ -26,14 +26,14 @@ bit: bit_cast bit_floor bit_width endian popcount rotl
 charconv: chars_format from_chars to_chars
 chrono: chrono
 cctype: isdigit isspace
-cmath: ceil copysign cos erf exp floor isfinite isinf isnan log lround pow sin sqrt
+cmath: ceil copysign cos erf exp expm1 floor isfinite isinf isnan log log1p lround pow sin sqrt tanh
 cmath cstdlib: abs
 concepts: convertible_to integral same_as
 condition_variable: condition_variable
 cstddef: byte to_integer
 cstdint: int16_t int32_t int64_t int8_t uint16_t uint32_t uint64_t uint8_t uintptr_t
 cstdio: FILE fclose fflush fopen fprintf fwrite rename snprintf sscanf
-cstdlib: _Exit abort atexit getenv strtod
+cstdlib: _Exit abort atexit getenv strtod strtoll
 cstring: memcmp memcpy memset strerror strncat
 ctime: clock timespec timespec_get
 deque: deque

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <ashlar/plan/wire.hpp>
+#include <ashlar/step/plan.hpp>
 #include <ashlar/support/accumulation.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/error.hpp>

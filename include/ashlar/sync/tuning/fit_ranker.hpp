@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <ashlar/sync/tuning/pairwise_loss.hpp>
