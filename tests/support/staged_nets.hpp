@@ -44,9 +44,9 @@ inline std::vector<int> even_limits(ashlar::search::problem const& net, int stag
   return limits;
 }
 
-/// Returns whether a net whose stages are on `parts` parts of a mesh, cut at `limits`, must have the
-/// same bits as in one stage. On one part nothing crosses, so its stages sum as one stage does. On
-/// several parts the bits may differ, because a sum has other addends or another order, if
+/// Returns whether a net whose stages are on `parts` parts of a mesh, cut at `limits`, must have
+/// the same bits as in one stage. On one part nothing crosses, so its stages sum as one stage does.
+/// On several parts the bits may differ, because a sum has other addends or another order, if
 ///
 ///   a partial tensor arrives   its addends are not the ones that one stage has
 ///   three addends or more      the crossing may sum by other collectives than one stage, such as a
