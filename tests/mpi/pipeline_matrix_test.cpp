@@ -71,14 +71,14 @@ std::vector<double> matrix_run(Net const& net, Batch const& batch, Model& model)
   return all;
 }
 
-/// Returns a random plan under which no partial tensor crosses the cuts between `stages` even
-/// stages, or between twice as many (arrive_whole).
-inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int stages,
+/// Returns a random plan with which even stages on `parts` parts of a mesh, one or two on each,
+/// must have the bits of one stage (sums_as_one_stage).
+inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int parts,
                                    std::mt19937& random) {
   for (int draws = 0; draws < 10000; ++draws) {
     auto const plan = plans.random(random);
-    if (arrive_whole(net, plan, even_limits(net, stages)) &&
-        arrive_whole(net, plan, even_limits(net, 2 * stages)))
+    if (sums_as_one_stage(net, plan, even_limits(net, parts), parts) &&
+        sums_as_one_stage(net, plan, even_limits(net, 2 * parts), parts))
       return plan;
   }
   return plans.whole();
@@ -87,16 +87,16 @@ inline search::plan plan_with_sums(search::problem const& net, plan_source const
 /// The training of a net on one stage, as a reference. `number` selects the plan:
 ///
 ///   0   the fully replicated plan, on one rank
-///   1   a plan of plan_with_sums for `stages`
+///   1   a plan of plan_with_sums for `parts`
 ///   2   any random plan
 template <class Net, class Batch>
 struct matrix_reference {
-  matrix_reference(Net const& net, Batch const& b, ashlar::mesh const& m, int number, int stages)
+  matrix_reference(Net const& net, Batch const& b, ashlar::mesh const& m, int number, int parts)
       : batch(b), problem(any_length(nn::describe<double>(net, batch))), chosen([&] {
           plan_source const plans(problem, m);
           std::mt19937 random(static_cast<unsigned>(10 * b.micro_batches + number));
           return number == 0   ? plans.whole()
-                 : number == 1 ? plan_with_sums(problem, plans, stages, random)
+                 : number == 1 ? plan_with_sums(problem, plans, parts, random)
                                : plans.random(random);
         }()),
         model(nn::place<double>(net, m, chosen, 5)), run(matrix_run(net, batch, model)),
@@ -294,7 +294,8 @@ class pipeline_matrix {
     REQUIRE(!fault.found());
     auto const found = matrix_run(net_, expected.batch, model);
     double const gap = gap_of_parameters(model, expected.model);
-    bool const same_bits = arrive_whole(expected.problem, expected.chosen, limits);
+    bool const same_bits = sums_as_one_stage(expected.problem, expected.chosen, limits,
+                                             order.positions);
     for (std::size_t k = 0; k < found.size(); ++k) {
       CAPTURE(k);  // even k: loss of step k / 2; odd k: gradient norm of that step
       if (same_bits) CHECK(found[k] == expected.run[k]);

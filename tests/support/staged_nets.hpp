@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ashlar/nn/model.hpp>
+#include <ashlar/plan/crossing/unit_task.hpp>
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/pipeline/schedule.hpp>
@@ -43,25 +44,34 @@ inline std::vector<int> even_limits(ashlar::search::problem const& net, int stag
   return limits;
 }
 
-/// Returns whether several ranks hold different addends of a tensor with placement `p`.
-inline bool is_divided(ashlar::placement const& p, ashlar::topology const& t) {
-  for (int a = 0; a < t.axes(); ++a)
-    if (p[a].is_partial() && t.extent(a) > 1) return true;
-  return false;
-}
-
-/// Returns whether no tensor that crosses a cut is partial. If a partial tensor crosses a cut, its
-/// addends are not the ones that a net in one stage has, so sums round differently and the results
-/// agree only within rounding.
-inline bool arrive_whole(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
-                         std::vector<int> const& limits) {
-  auto const divided = [&](ashlar::placement const& p) { return is_divided(p, chosen.mesh); };
-  bool whole = true;
+/// Returns whether a net whose stages are on `parts` parts of a mesh, cut at `limits`, must have
+/// the same bits as in one stage. On one part nothing crosses, so its stages sum as one stage does.
+/// On several parts the bits may differ, because a sum has other addends or another order, if
+///
+///   a partial tensor arrives   its addends are not the ones that one stage has
+///   three addends or more      the crossing may sum by other collectives than one stage, such as a
+///   leave                      reduce-scatter in place of an all-reduce. The order of a sum depends
+///                              on how the tensor is divided for it (comm/sum_order.hpp). With two
+///                              addends both orders give the same bits.
+inline bool sums_as_one_stage(ashlar::search::problem const& net,
+                              ashlar::search::plan const& chosen, std::vector<int> const& limits,
+                              int parts) {
+  auto const addends = [&](ashlar::placement const& p) {
+    return ashlar::detail::addends_of(p, chosen.mesh);
+  };
+  auto const alike = [&](ashlar::placement const& from, ashlar::placement const& to) {
+    return addends(from) <= 2 && addends(to) == 1;
+  };
+  if (parts == 1) return true;
+  bool all = true;
   for (auto const& skip : ashlar::search::cut_skips(net, limits))
-    whole = whole && !divided(chosen[skip.end].x) && !divided(chosen[skip.begin].dy);
-  for (std::size_t s = 1; s + 1 < limits.size(); ++s)
-    whole = whole && !divided(chosen[limits[s]].x) && !divided(chosen[limits[s] - 1].dy);
-  return whole;
+    all = all && alike(chosen[skip.begin].y, chosen[skip.end].x) &&
+          alike(chosen[skip.end].dx, chosen[skip.begin].dy);
+  for (std::size_t s = 1; s + 1 < limits.size(); ++s) {
+    auto const &before = chosen[limits[s] - 1], &after = chosen[limits[s]];
+    all = all && alike(before.y, after.x) && alike(after.dx, before.dy);
+  }
+  return all;
 }
 
 /// Returns the schedule with every backward pass split into two passes, one right after the other:

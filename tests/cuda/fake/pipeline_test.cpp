@@ -57,8 +57,8 @@ trained_net trained_with_messages(Model& model, nn::token_batch const& batch) {
 }
 
 /// Trains in stages on `positions` times `q` ranks, and on one stage of `q` ranks, and compares the
-/// results. Returns false without training if partial tensors cross a cut, because the results then
-/// agree only within rounding (tests/mpi/pipeline_test.cpp).
+/// results. Returns false without training if sums are not those of one stage (sums_as_one_stage),
+/// because the results then agree only within rounding (tests/mpi/pipeline_test.cpp).
 template <class Net>
 bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given,
           Net const& net) {
@@ -68,7 +68,8 @@ bool hold(int positions, int q, pipelines::schedule const& order, search::plan c
   ashlar::topology const one{{"stage", 1}, {"gpu", q}};
   auto const& machine = ashlar::machines::workstation;
   auto const chosen = given != nullptr ? *given : plan_source(problem, one, machine).whole();
-  if (!arrive_whole(problem, chosen, even_limits(problem, order.stages()))) return false;
+  if (!sums_as_one_stage(problem, chosen, even_limits(problem, order.stages()), positions))
+    return false;
   auto const plan = in_even_stages(problem, chosen, order, machine);
   std::vector<trained_net> serial(static_cast<std::size_t>(q));
   fake::all_ranks(q, [&](ashlar::nccl::world const& w) {
