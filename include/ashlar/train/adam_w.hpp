@@ -13,7 +13,7 @@
 // A training may begin with exact gradients, and then send them in one bit or as the largest few,
 // or their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
 // exact gradients have left it, as in 1-bit Adam (Tang et al. 2021). An element whose second moment
-// is still zero takes that of its first gradient.
+// is still zero gets the one whose corrected value is the square of its first gradient.
 
 #include <algorithm>
 #include <cassert>
