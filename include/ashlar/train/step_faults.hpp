@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <ashlar/plan/wire.hpp>
+#include <ashlar/step/plan.hpp>
 #include <ashlar/support/accumulation.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/error.hpp>
@@ -126,7 +127,7 @@ template <class Model>
   else
     text += ": " + names[static_cast<std::size_t>(first / mesh.ranks())] + " on rank " +
             std::to_string(first % mesh.ranks()) + " was not finite before it.";
-  text += text_of_wires(model.plan());
+  if (!search::is_plain_step(model.plan(), step)) text += text_of_wires(model.plan());
   throw error("trainer", text);
 }
 
