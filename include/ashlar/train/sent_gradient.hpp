@@ -20,6 +20,10 @@
 // The averages are corrected by the number of squares in them, which is then below the number of
 // updates. A checkpoint keeps the numbers, and a training with another plan continues them.
 //
+// Wires with momentum average the gradients of a step before the trainer knows whether it takes the
+// step. The averages of a step that fails contain its gradients. So no other step can follow it,
+// and no checkpoint.
+//
 // Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
 // Convergence Speed", 2021, which calls the number of plain steps freeze_step.
 
@@ -31,6 +35,7 @@
 #include <vector>
 
 #include <ashlar/step/plan.hpp>
+#include <ashlar/support/error.hpp>
 #include <ashlar/train/optimizer.hpp>
 
 namespace ashlar::train {
@@ -67,13 +72,30 @@ class sent_gradients {
     scale.squares = squares == all ? number : squares;
   }
 
-  /// Says that the updates before the next one have squared all gradients.
-  void clear() { squares_.clear(); }
+  /// Must be called on every rank before the gradients of step number `step` are computed. Throws
+  /// ashlar::error if an earlier step was not accepted and wires have averaged its gradients.
+  template <class Model>
+  void begin(Model const& model, std::int64_t step) {
+    require_accepted();
+    auto const& plan = model.plan();
+    is_averaging_ = !search::is_plain_step(plan, step) &&
+                    any_parameter(plan, [](auto const& p) { return p.wire.momentum; });
+  }
+  /// Says that the step which began last has not failed.
+  void accept() { is_averaging_ = false; }
+
+  /// Says that a training begins in which all earlier updates have squared their gradients.
+  void clear() {
+    squares_.clear();
+    is_averaging_ = false;
+  }
 
   /// Returns the numbers of squares of the model's parameters, of which not all updates have
-  /// squared a gradient, as a text for continue_after. It is empty if there are none.
+  /// squared a gradient, as a text for continue_after. It is empty if there are none. Throws as
+  /// begin does.
   template <class Model>
   std::string text(Model& model) const {
+    require_accepted();
     std::string text;
     std::size_t index = 0;
     model.for_each_parameter([&](auto const& p) {
@@ -102,9 +124,17 @@ class sent_gradients {
   }
 
  private:
+  void require_accepted() const {
+    if (is_averaging_)
+      throw error("trainer", "an earlier step failed after wires with momentum had averaged its "
+                             "gradients, so this training cannot go on. Resume it from a "
+                             "checkpoint of an earlier step.");
+  }
+
   static constexpr std::int64_t all = -1;  ///< every update has squared its gradient
 
   std::vector<std::int64_t> squares_;  // of each parameter
+  bool is_averaging_ = false;          // whether a step has begun that averages gradients
 };
 
 }  // namespace ashlar::train

@@ -264,6 +264,7 @@ class trainer {
       state_.update(index - 1, number, p, scale);
     });
     ++step_;
+    sent_.accept();
     programs_.walker().delayed().advance();
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
@@ -295,6 +296,7 @@ class trainer {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
     auto& walker = programs_.walker();
+    sent_.begin(*model_, step_);
     // Steps of another trainer, or of another program, may have left this to be done.
     if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
