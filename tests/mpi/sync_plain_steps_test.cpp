@@ -9,7 +9,8 @@
 // - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and
 //   only there; biases have no such wire,
 // - wires with momentum send the average of all gradients since the plain steps,
-// - a checkpoint before, at and after the end of the plain steps continues bit for bit,
+// - a checkpoint before, at and after the end of the plain steps continues bit for bit and has the
+//   numbers of AdamW's squares; a training goes on after a failed plain step, but no later one,
 // - stages of a pipeline have plain steps too, and all ranks must have the same number of them.
 
 #include <cmath>
@@ -235,17 +236,32 @@ TEST_CASE("a training with plain steps continues bit for bit from a checkpoint")
   for (int const at : {plain_count - 1, plain_count, plain_count + 1}) {
     shared_folder const f;
     CAPTURE(at);
+    double rate = 1;
+    train::trainer_options options;
+    options.clip = 1;
+    options.schedule = [&](std::int64_t) { return rate; };
     {
       auto model = nn::place<float>(tiny_gpt, m, plan, 7);
-      train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1});
+      train::trainer trainer(model, train::adam_w{.lr = 0.01}, options);
       for (int step = 0; step < at; ++step) trainer.step(tiny_batch(step));
       CHECK(checkpoint::wire_arrays_of(trainer).empty() == (at <= plain_count));
       checkpoint::save(f.path(), trainer);
     }
     auto model = nn::place<float>(tiny_gpt, m, plan, 7);
-    train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 1});
+    train::trainer trainer(model, train::adam_w{.lr = 0.01}, options);
     for (int step = 0; step < plain_count + 1; ++step) trainer.step(tiny_batch(9));  // forgotten
-    CHECK(checkpoint::resume(f.path(), trainer));
+    auto const found = checkpoint::resume(f.path(), trainer);
+    REQUIRE(found);
+    CHECK(found->metadata.contains(checkpoint::squares_key) == (at > plain_count));
+    rate = std::nan("");
+    CHECK(has(message_of([&] { trainer.step(tiny_batch(at)); }), "the schedule returns nan"));
+    rate = 1;
+    if (at >= plain_count) {
+      CHECK(has(message_of([&] { trainer.step(tiny_batch(at)); }), "an earlier step failed"));
+      CHECK(has(message_of([&] { checkpoint::save(f.path(), trainer); }),
+                "an earlier step failed after wires with momentum had averaged"));
+      CHECK(checkpoint::resume(f.path(), trainer));
+    }
     for (std::size_t step = static_cast<std::size_t>(at); step < trained.size(); ++step)
       CHECK(trainer.step(tiny_batch(static_cast<std::int64_t>(step))).loss == trained[step]);
   }

@@ -53,15 +53,16 @@ TEST_CASE_TEMPLATE("adam_w_keeps_a_second_moment_that_is_not_zero", T, float, do
   f.beta1 = 0.5;
   f.beta2 = 0.75;
   f.gradient_scale = 2;
+  f.correction2 = 0.5;
   f.keeps_second = true;
   host::adam_w_update(f, gradient.data(), 3, first.data(), second.data(), weight.data());
-  CHECK(second == std::vector<T>{T(0.25), T(9), T(0)});  // the others are 0.25 * 6²
+  CHECK(second == std::vector<T>{T(0.25), T(18), T(0)});  // the new one is 0.5 * 6²
   CHECK(first == std::vector<T>{T(3), T(3), T(0)});
-  CHECK(double(weight[0]) == doctest::Approx(-0.5 * 3 / 0.5));
-  CHECK(double(weight[1]) == doctest::Approx(-0.5 * 3 / 3.0));
+  CHECK(double(weight[0]) == doctest::Approx(-0.5 * 3 / std::sqrt(0.25 / 0.5)));
+  CHECK(double(weight[1]) == doctest::Approx(-0.5 * 3 / 6.0));
   CHECK(weight[2] == 0);
   host::adam_w_update(f, gradient.data(), 3, first.data(), second.data(), weight.data());
-  CHECK(second == std::vector<T>{T(0.25), T(9), T(0)});
+  CHECK(second == std::vector<T>{T(0.25), T(18), T(0)});
 }
 
 TEST_CASE_TEMPLATE("sgd_with_momentum_equals_its_formula", T, float, double) {

@@ -149,8 +149,8 @@ TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
   auto const plan = by(s.net, s.plain, s.machine),
              never = s.encoded(wires::with_feedback(wires::one_bit));
   REQUIRE(has_wires(plan));
-  CHECK(plan.seconds == never.seconds);
-  CHECK(plan.memory > never.memory);  // it also keeps averages
+  CHECK(plan.seconds > never.seconds);  // it also averages gradients
+  CHECK(plan.memory > never.memory);    // it also keeps averages
   CHECK(fingerprint(plan) != fingerprint(never));
   auto const path = f.file("plan.json");
   io::save_plan(path, s.net, plan);

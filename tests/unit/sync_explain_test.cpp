@@ -9,8 +9,10 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
+#include <ashlar/sync/optimal.hpp>
 #include <ashlar/sync/pinned.hpp>
 
 namespace ashlar_test {
@@ -99,6 +101,42 @@ TEST_CASE("diff shows only parameters that differ, with both strategies") {
   CHECK_MESSAGE(!has(text, "linear.weight"), text);
   CHECK(lines(sync::explain(s.net, s.all, pinned, s.machine)) > lines(text));
   CHECK(has(sync::diff(s.net, s.all, s.all, s.machine), "no parameter differs"));
+}
+
+TEST_CASE("pinned takes the plain steps of wires, and refuses two numbers of them") {
+  explained_net const s;
+  auto const by = [](int plain_steps) {
+    return sync::encoded{.wire = ashlar::wires::int8, .plain_steps = plain_steps};
+  };
+  auto const one = sync::pinned(s.net, s.all, s.machine, "linear.weight", by(30));
+  CHECK(has_wires(one));
+  CHECK(one.plain_steps == 30);
+  CHECK(sync::pinned(s.net, one, s.machine, "embedding.table", by(30)).plain_steps == 30);
+  CHECK(sync::pinned(s.net, one, s.machine, "embedding.table", sync::zero<1>{}).plain_steps == 30);
+  CHECK(has(message_of([&] { sync::pinned(s.net, one, s.machine, "embedding.table", by(0)); }),
+            "sync::pinned: \"embedding.table\": the plan has 30 plain steps, but the builder 0. "
+            "They belong to the whole plan: give both the same number."));
+}
+
+TEST_CASE("optimal refuses momentum without plain steps, and diff names other plain steps") {
+  explained_net const s;
+  auto const wire = ashlar::wires::with_momentum(ashlar::wires::int8);
+  CHECK(has(message_of([&] { sync::optimal(s.net, s.all, s.machine, {.wires = {wire}}); }),
+            "sync::optimal: int8+momentum: a wire with momentum begins after plain steps"));
+  auto begun = s.all;
+  begun.plain_steps = 3;
+  auto const best = sync::optimal(s.net, begun, s.machine, {.wires = {wire}}).chosen;
+  CHECK(plain_steps_fault(best) == nullptr);
+  auto bare = wire;
+  bare.feedback = false;
+  CHECK(has(
+      message_of([&] { sync::encoded{.wire = bare, .plain_steps = 3}(s.net, s.all, s.machine); }),
+      "a wire with momentum is not exact and has error feedback: write with_momentum(wire)."));
+  auto const by = [&](int n) {
+    return sync::encoded{.wire = wire, .plain_steps = n}(s.net, s.all, s.machine);
+  };
+  CHECK(has(sync::diff(s.net, by(2), by(5), s.machine), "plain steps:     2 before, 5 now\n"));
+  CHECK(!has(sync::diff(s.net, by(2), by(2), s.machine), " before, "));
 }
 
 TEST_CASE("pins change the parameters that a name stands for") {

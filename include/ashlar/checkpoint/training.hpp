@@ -21,11 +21,14 @@
 // stages, cannot use them, so there the errors begin with zeros. If gradients are delayed
 // (sync/delayed.hpp), a checkpoint also has those that the next updates will take. A training with
 // another plan or mesh forgets them: its first updates take the gradients of its own first steps.
+// If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the metadata has
+// the numbers of those that it did square, which any plan continues.
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ashlar/checkpoint/load.hpp>
@@ -110,6 +113,9 @@ inline constexpr char const* wire_key = "ashlar wires";
 /// The same for the delayed gradients. The first step that they may be of precedes it.
 inline constexpr char const* delay_key = "ashlar delays";
 
+/// The key of the numbers of squares in the averages of squared gradients, in the metadata.
+inline constexpr char const* squares_key = "ashlar squares";
+
 /// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
 /// none.
 template <class Model>
@@ -122,14 +128,16 @@ std::string plan_text(Model const& model) {
   return text;
 }
 
-/// Returns the options with the seed of the model in the metadata, and with its plan if it has
-/// wires or delays.
+/// Returns the options with the seed of the model in the metadata, with its plan if it has wires or
+/// delays, and with the numbers of squares of its gradients if updates did not square all of them.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   options.metadata[seed_key] = std::to_string(t.model().seed());
   if (search::has_wires(t.model().plan())) options.metadata[wire_key] = plan_text(t.model());
   if (search::has_delays(t.model().plan()))
     options.metadata[delay_key] = std::to_string(t.first_gradient()) + " " + plan_text(t.model());
+  if (auto squares = t.numbers_of_squares(); !squares.empty())
+    options.metadata[squares_key] = std::move(squares);
   return options;
 }
 
@@ -173,6 +181,8 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   };
   auto index = load(folder, t.model().mesh(), arrays, *step, options, refuse_others);
   t.continue_after(index.step);
+  if (auto const squares = index.metadata.find(squares_key); squares != index.metadata.end())
+    t.continue_squares(squares->second);
   auto verified = options;
   verified.verifies = false;
   auto const errors = wire_arrays_of(t);

@@ -14,6 +14,9 @@
 // as by an all-reduce, a is then replaced by an equal share of this sum. This is the rule of 1-bit
 // Adam: all ranks send nearly the same, so that the errors of a coarse wire are smaller. Otherwise,
 // as under ZeRO, no rank but the owner knows the sum, and each rank goes on with its own average.
+//
+// The averages contain the gradients of every step that has run, also of one that the trainer then
+// refuses. It takes no other step after such a one (train/sent_gradient.hpp).
 
 #include <algorithm>
 #include <cmath>

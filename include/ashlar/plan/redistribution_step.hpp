@@ -269,14 +269,21 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
     double const pass = 4 * double(f.elements()) / m.memory_bandwidth;
     double const turns = 4 * double(f.first()) * double(f.rank) / m.flops;
     bool const first = s.sums_first_factor(), keeps = s.wire.feedback;
-    if (first) return {product + (keeps ? 4 : 1) * pass, turns};
+    // The first step also averages gradients in five passes (nn/errors_of_moves.hpp).
+    double const passes = (keeps ? 4 : 1) + (s.wire.momentum ? 5 : 0);
+    if (first) return {product + passes * pass, turns};
     return {product + pass, (keeps ? 2 : 1) * (product + 2 * pass) + (keeps ? 2 * pass : 0)};
   }
   std::int64_t const encoded = max_local_elements(extents, t, s.from);
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
                                (s.kind == collective::all_gather ? 1 : t.group_size(s.axes));
-  return {s.wire.encoding_cost() * double(encoded) / m.memory_bandwidth,
-          s.wire.decoding_cost() * double(decoded) / m.memory_bandwidth};
+  // A wire with momentum first averages the addends, which reads or writes five floats for each.
+  // From the whole sum, it takes the averages in three passes (nn/errors_of_moves.hpp).
+  bool const gathers = s.kind == collective::all_gather;
+  double const averaging = s.wire.momentum && !gathers ? 20 : 0;
+  double const sharing = s.wire.momentum && gathers ? 12 : 0;
+  return {(s.wire.encoding_cost() + averaging) * double(encoded) / m.memory_bandwidth,
+          (s.wire.decoding_cost() + sharing) * double(decoded) / m.memory_bandwidth};
 }
 
 /// Returns the seconds in which the links carry a step between shards of these sizes.

@@ -34,10 +34,11 @@
 // same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
 // the last error. The errors take as much memory as what is encoded (tensor/wire_errors.hpp).
 //
-// With momentum, a rank sends not its gradient but an average of the gradients of all steps, in
-// which older ones weigh less by the optimizer's beta1 a step (nn/errors_of_moves.hpp). Averages
-// are smoother than gradients, so that a coarse wire makes smaller errors. What arrives is the
-// first moment of Adam. The averages take as much memory as the gradients. Source: Tang et al.,
+// With momentum, a rank sends not its gradient but an average of the gradients since the plain
+// steps (plan::plain_steps), in which older ones weigh less by the optimizer's beta1 a step
+// (nn/errors_of_moves.hpp). Averages are smoother than gradients, so that a coarse wire makes
+// smaller errors. What arrives is the first moment of Adam. That of the plain steps is discarded,
+// unlike in 1-bit Adam. The averages take as much memory as the gradients. Source: Tang et al.,
 // "1-bit Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed", 2021.
 //
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
@@ -147,12 +148,14 @@ constexpr wire_format with_momentum(wire_format w) {
 
 }  // namespace wires
 
-/// Returns why no tensor can have the wire, or null if its numbers are valid.
+/// Returns why no tensor can have the wire, or null if its numbers and flags are valid.
 constexpr char const* number_fault(wire_format const& w) {
   if (w.kind == wire_kind::top_k && w.one_of < 1)
     return "the wire top_k sends one of 1 or more elements: write top_k(1) or more.";
   if (w.is_factored() && w.rank < 1)
     return "the wire power_sgd has factors of rank 1 or more: write power_sgd(1) or more.";
+  if (w.momentum && (w.is_exact() || !w.feedback))
+    return "a wire with momentum is not exact and has error feedback: write with_momentum(wire).";
   return nullptr;
 }
 

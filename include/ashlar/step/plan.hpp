@@ -164,14 +164,18 @@ constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
   return step < chosen.plain_steps && has_wires(chosen);
 }
 
+/// Why no gradient has a wire with momentum if a training begins without plain steps.
+inline constexpr char const* momentum_fault =
+    "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
+    "gradients. Let plain_steps be 1 or more.";
+
 /// Returns why no training can run with the number of plain steps of a plan, or null if one can.
 template <int N>
 constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   if (chosen.plain_steps < 0) return "plain_steps is below 0. Write 0 or more.";
   if (chosen.plain_steps == 0 &&
       any_parameter(chosen, [](parameter_choice const& p) { return p.wire.momentum; }))
-    return "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
-           "gradients. Let plain_steps be 1 or more.";
+    return momentum_fault;
   return nullptr;
 }
 

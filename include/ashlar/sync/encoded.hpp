@@ -78,7 +78,8 @@ struct encoded {
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
   /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
-  /// that have fewer rows or columns than the rank of power_sgd. Communicates nothing. Throws
+  /// that have fewer rows or columns than the rank of power_sgd, and both uses of a tied parameter
+  /// if only one of them can have a wire with momentum. Communicates nothing. Throws
   /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
   /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With
   /// wired::everywhere, also throws if matrices are summed, but none of them has the rank of
@@ -114,6 +115,11 @@ struct encoded {
         if (price.has_steps && pays && wrong == nullptr) p.wire = wire;
       }
       ++i;
+    }
+    for (auto const& t : net.ties) {
+      auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
+      auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
+      if (first.momentum != later.momentum) first = later = {};  // only one of them is summed
     }
     if (auto const& spec = net.spec(refused_element);
         where == wired::everywhere && !some_fit && refused != nullptr)

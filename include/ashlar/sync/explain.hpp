@@ -256,6 +256,9 @@ inline std::string report(search::problem const& net, search::plan const& before
     text += "before:          " + seconds_text(old.seconds) + " a step, " +
             bytes_text(old.received) + " received, " + bytes_text(double(before.memory)) +
             " of memory\n";
+  if (before.plain_steps != after.plain_steps)
+    text += "plain steps:     " + std::to_string(before.plain_steps) + " before, " +
+            std::to_string(after.plain_steps) + " now\n";
   if (auto const owned = balance_of(net, after); owned.most > 0)
     text += "owners:          the busiest rank owns " + std::to_string(owned.most) +
             " elements, at least " + std::to_string(owned.bound) + " in any dealing\n";

@@ -35,7 +35,8 @@ struct optimal_options {
 /// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
 /// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
 /// ashlar::error if `chosen` is a plan of another net, if no strategies are found that fit in the
-/// memory of the machine (0: no limit), or if wires are permitted for gradients of double.
+/// memory of the machine (0: no limit), if wires are permitted for gradients of double, or if
+/// wires with momentum are, but the plan has no plain steps.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,
@@ -44,7 +45,7 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
   if (has_wires(chosen))
     throw error("sync::optimal", "chooses the wires of gradients itself, but the plan has some. "
                                  "Give a plan without wires, and permit them in the options.");
-  for (auto const& wire : options.wires) detail::check_wire("sync::optimal", net, chosen, wire);
+  detail::check_wires("sync::optimal", net, chosen, options.wires);
   if (has_rows(chosen))
     throw error("sync::optimal", "chooses strategies of gradients as tensors, but the plan keeps "
                                  "some in rows. Choose the strategies first, and apply sync::rows "

@@ -65,14 +65,23 @@ std::vector<std::vector<bool>> named_parameters(search::basic_problem<N> const& 
 
 /// Returns the plan `chosen` of `net` in which the parameters with this name have the strategy of a
 /// builder such as zero<1>{}, priced on machine `m`. Communicates nothing. Throws ashlar::error if
-/// no parameter has the name; other errors are those of the builder and of search/pin.hpp.
+/// no parameter has the name, or if `chosen` has wires after another number of plain steps than the
+/// builder's; other errors are those of the builder and of search/pin.hpp.
 template <int N, class Builder>
-search::basic_plan<N> pinned(search::basic_problem<N> const& net,
-                             search::basic_plan<N> const& chosen, machine const& m,
-                             std::string_view name, Builder const& builder) {
+search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_plan<N> chosen,
+                             machine const& m, std::string_view name, Builder const& builder) {
   check_plan_of("sync::pinned", net, chosen);
   auto const flags = detail::named_parameters(net, name);
   search::basic_plan<N> const built = builder(net, chosen, m);
+  if (has_wires(built) && built.plain_steps != chosen.plain_steps) {
+    if (has_wires(chosen))
+      throw error("sync::pinned",
+                  "\"" + std::string(name) + "\": the plan has " +
+                      std::to_string(chosen.plain_steps) + " plain steps, but the builder " +
+                      std::to_string(built.plain_steps) +
+                      ". They belong to the whole plan: give both the same number.");
+    chosen.plain_steps = built.plain_steps;
+  }
   // The choices in the order in which changed_plan asks for them.
   std::vector<search::parameter_choice> made;
   for (int i = 0; i < net.size(); ++i)

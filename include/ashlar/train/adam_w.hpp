@@ -13,9 +13,8 @@
 // A training may begin with exact gradients, and then send them in one bit or as the largest few,
 // or their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
 // exact gradients have left it, as in 1-bit Adam (Tang et al. 2021). An element whose second moment
-// is still zero takes that of its first gradient.
+// is still zero gets the one whose corrected value is the square of its first gradient.
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
@@ -100,12 +99,11 @@ class adam_w_state {
     f.lr = options_.lr * scale.rate;
     f.beta1 = scale.is_momentum ? 0 : options_.beta1;
     f.beta2 = options_.beta2;
-    f.keeps_second = step > scale.squared_steps;
+    f.keeps_second = scale.keeps_squares;
     f.epsilon = options_.epsilon;
     f.weight_decay = decays ? options_.weight_decay : 0;
     f.correction1 = 1 - std::pow(f.beta1, static_cast<double>(step));
-    f.correction2 = 1 - std::pow(options_.beta2,
-                                 static_cast<double>(std::min(step, scale.squared_steps)));
+    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(scale.squares));
     f.gradient_scale = scale.clip;
     return f;
   }

@@ -49,12 +49,14 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient. Averages of squared gradients take those of the first `squared_steps` steps only.
-/// If `is_momentum` is set, the gradient is already an average of gradients (sent_gradient.hpp).
+/// the gradient. Averages of squared gradients contain `squares` squares after the update, and stay
+/// as they are if `keeps_squares` is set. If `is_momentum` is set, the gradient is already an
+/// average of gradients (sent_gradient.hpp).
 struct update_scale {
   double rate = 1;
   double clip = 1;
-  std::int64_t squared_steps = std::numeric_limits<std::int64_t>::max();
+  std::int64_t squares = 0;
+  bool keeps_squares = false;
   bool is_momentum = false;
 };
 

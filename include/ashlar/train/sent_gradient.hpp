@@ -17,42 +17,124 @@
 // Without plain steps (n = 0) there are no exact gradients, and one_bit and top_k are squared as
 // sent. Momentum needs plain steps.
 //
+// The averages are corrected by the number of squares in them, which is then below the number of
+// updates. A checkpoint keeps the numbers, and a training with another plan continues them.
+//
+// Wires with momentum average the gradients of a step before the trainer knows whether it takes the
+// step. The averages of a step that fails contain its gradients. So no other step can follow it,
+// and no checkpoint.
+//
 // Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
 // Convergence Speed", 2021, which calls the number of plain steps freeze_step.
 
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <ashlar/step/plan.hpp>
+#include <ashlar/support/error.hpp>
 #include <ashlar/train/optimizer.hpp>
 
-namespace ashlar::train::detail {
+namespace ashlar::train {
 
-/// Writes to `scale` what the gradient of a parameter is in step number `step`, counted from 0, and
-/// which steps' gradients may be squared. Communicates nothing.
-template <class Model, class Parameter>
-void note_sent_gradient(Model const& model, Parameter const& p, std::int64_t step,
-                        update_scale& scale) {
-  scale.squared_steps = std::numeric_limits<std::int64_t>::max();
-  scale.is_momentum = false;
-  auto const& plan = model.plan();
-  if (plan.plain_steps == 0) return;
-  auto const& problem = model.problem();
-  auto const note = [&](int element, int index) {
-    auto const& choice = plan[element].parameters[index];
-    if (choice.grad == choice.updated_at()) return;  // it is not sent
-    if (choice.wire.distorts_squares()) scale.squared_steps = plan.plain_steps;
-    scale.is_momentum = scale.is_momentum ||
-                        (choice.wire.momentum && !search::is_plain_step(plan, step));
-  };
-  auto const& parameters = problem.spec(p.element()).parameters;
-  for (int k = 0; k < parameters.size(); ++k) {
-    if (parameters[k].name.text != std::string_view(p.name())) continue;
-    note(p.element(), k);
-    for (auto const& t : problem.ties)
-      if (t.first == p.element() && t.first_index == k) note(t.later, t.later_index);
+/// Which gradients the updates of a training have got.
+class sent_gradients {
+ public:
+  /// Writes to `scale` what the gradient of a parameter is in step number `step`, counted from 0,
+  /// and whether it may be squared. `index` is the number of the parameter, and `number` that of
+  /// the update, counted from 1. Must be called once before each update. Communicates nothing.
+  template <class Model, class Parameter>
+  void note(Model const& model, Parameter const& p, std::size_t index, std::int64_t number,
+            std::int64_t step, update_scale& scale) {
+    scale.is_momentum = scale.keeps_squares = false;
+    auto const& plan = model.plan();
+    auto const& problem = model.problem();
+    auto const use = [&](int element, int k) {
+      auto const& choice = plan[element].parameters[k];
+      if (choice.grad == choice.updated_at()) return;  // it is not sent
+      if (choice.wire.distorts_squares() && number > plan.plain_steps) scale.keeps_squares = true;
+      if (choice.wire.momentum && !search::is_plain_step(plan, step)) scale.is_momentum = true;
+    };
+    auto const& parameters = problem.spec(p.element()).parameters;
+    for (int k = 0; plan.plain_steps > 0 && k < parameters.size(); ++k) {
+      if (parameters[k].name.text != std::string_view(p.name())) continue;
+      use(p.element(), k);
+      for (auto const& t : problem.ties)
+        if (t.first == p.element() && t.first_index == k) use(t.later, t.later_index);
+    }
+    if (index >= squares_.size()) squares_.resize(index + 1, all);
+    auto& squares = squares_[index];
+    if (squares == all && scale.keeps_squares) squares = number - 1;
+    else if (squares != all && !scale.keeps_squares) ++squares;
+    scale.squares = squares == all ? number : squares;
   }
-}
 
-}  // namespace ashlar::train::detail
+  /// Must be called on every rank before the gradients of step number `step` are computed. Throws
+  /// ashlar::error if an earlier step was not accepted and wires have averaged its gradients.
+  template <class Model>
+  void begin(Model const& model, std::int64_t step) {
+    require_accepted();
+    auto const& plan = model.plan();
+    is_averaging_ = !search::is_plain_step(plan, step) &&
+                    any_parameter(plan, [](auto const& p) { return p.wire.momentum; });
+  }
+  /// Says that the step which began last has not failed.
+  void accept() { is_averaging_ = false; }
+
+  /// Says that a training begins in which all earlier updates have squared their gradients.
+  void clear() {
+    squares_.clear();
+    is_averaging_ = false;
+  }
+
+  /// Returns the numbers of squares of the model's parameters, of which not all updates have
+  /// squared a gradient, as a text for continue_after. It is empty if there are none. Throws as
+  /// begin does.
+  template <class Model>
+  std::string text(Model& model) const {
+    require_accepted();
+    std::string text;
+    std::size_t index = 0;
+    model.for_each_parameter([&](auto const& p) {
+      if (auto const k = index++; k < squares_.size() && squares_[k] != all)
+        text += std::to_string(squares_[k]) + ' ' + p.path() + '\n';
+    });
+    return text;
+  }
+
+  /// Continues with the numbers of squares in a text(). The numbers of all other parameters are
+  /// those of their updates.
+  template <class Model>
+  void continue_after(Model& model, std::string const& text) {
+    clear();
+    std::istringstream in(text);
+    std::int64_t count = 0;
+    for (std::string path; in >> count && std::getline(in >> std::ws, path);) {
+      std::size_t index = 0;
+      model.for_each_parameter([&](auto const& p) {
+        auto const k = index++;
+        if (p.path() != path) return;
+        if (k >= squares_.size()) squares_.resize(k + 1, all);
+        squares_[k] = count;
+      });
+    }
+  }
+
+ private:
+  void require_accepted() const {
+    if (is_averaging_)
+      throw error("trainer", "an earlier step failed after wires with momentum had averaged its "
+                             "gradients, so this training cannot go on. Resume it from a "
+                             "checkpoint of an earlier step.");
+  }
+
+  static constexpr std::int64_t all = -1;  ///< every update has squared its gradient
+
+  std::vector<std::int64_t> squares_;  // of each parameter
+  bool is_averaging_ = false;          // whether a step has begun that averages gradients
+};
+
+}  // namespace ashlar::train

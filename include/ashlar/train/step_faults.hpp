@@ -130,7 +130,11 @@ template <class Model>
   else
     text += ": " + names[static_cast<std::size_t>(first / mesh.ranks())] + " on rank " +
             std::to_string(first % mesh.ranks()) + " was not finite before it.";
-  text += text_of_wires(model.plan());
+  if (auto const& chosen = model.plan(); !search::is_plain_step(chosen, step)) {
+    text += text_of_wires(chosen);
+    if (any_parameter(chosen, [](auto const& p) { return p.wire.momentum; }))
+      text += " The averages that they send contain this step: resume from a checkpoint.";
+  }
   throw error("trainer", text);
 }
 

@@ -50,14 +50,16 @@ class step_programs {
 
  private:
   void build(bool plain) {
-    walker_.reset();
-    is_plain_ = plain;
-    program_ = std::make_unique<step::program>(
+    auto program = std::make_unique<step::program>(
         program_of(*model_, model_->program(plain), overlap_));
     // `new` constructs the executor from the returned value, since one on devices cannot be moved.
-    walker_.reset(new executor(model_->make_executor(*program_)));
-    walker_->wire_errors().set_momentum(beta_);
-    if (records_) walker_->record_times();
+    std::unique_ptr<executor> walker(new executor(model_->make_executor(*program)));
+    walker->wire_errors().set_momentum(beta_);
+    if (records_) walker->record_times();
+    // From here on nothing throws. The old executor refers to the old program.
+    walker_ = std::move(walker);
+    program_ = std::move(program);
+    is_plain_ = plain;
   }
 
   /// Returns the program of a step. With overlap::none, every transfer ends before the program goes

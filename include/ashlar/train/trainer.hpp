@@ -16,11 +16,10 @@
 //
 // A step communicates the redistributions of the program, and one all-reduce that sums the loss,
 // the squared gradient norm of each parameter and the statistics of mixtures of experts. In a
-// pipeline, a second all-reduce adds up the sums of all parts of the mesh, so that the sums do not
-// depend on the number of stages. The global norm adds up the squared norms in the order of the
-// net's layers. So it does not depend on which rank has which parameter. If the loss or the
-// gradient norm is not finite, every rank throws an error before any parameter changes. If the plan
-// delays gradients, updates, norm and clipping take those of earlier steps (update_numbers.hpp).
+// pipeline, a second all-reduce adds up the sums of all parts of the mesh. The global norm adds up
+// the squared norms in the order of the net's layers. So the sums depend neither on the number of
+// stages nor on which rank has which parameter. If the plan delays gradients, updates, norm and
+// clipping take those of earlier steps (update_numbers.hpp).
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.
@@ -79,11 +78,10 @@ class trainer {
     if (options_.graph) replayed_step<Model>::check(model);
   }
 
-  /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model, if the ranks pass different data, or if the loss or the gradient norm is not finite. In
-  /// these cases the parameters keep their values from before the step. In the checked mode of the
-  /// mesh, also throws if ranks that hold the same part of a parameter have different values after
-  /// the step.
+  /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if sizes
+  /// of the data do not fit the model, if the ranks pass different data, or if the loss or gradient
+  /// norm is not finite. In the checked mode of the mesh, also throws if ranks that hold the same
+  /// part of a parameter have different values after the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
@@ -132,9 +130,8 @@ class trainer {
       throw_together(mesh, "trainer", fault);
       detail::compare_parts(mesh, part_, local, step_);
     }
-    // Without the checked mode, a rank with a fault takes part in the step with zeros, so that no
-    // rank waits for it forever. The hash of such a rank differs from the hash 1 of the other
-    // ranks. All ranks learn this from a sum that the step computes anyway.
+    // Without the checked mode, a rank with a fault takes part in the step with zeros. Its hash
+    // differs from the hash 1 of the others, as all learn from a sum that the step computes anyway.
     return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
                [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
   }
@@ -176,6 +173,9 @@ class trainer {
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
+  /// Returns how many squares AdamW has averaged, to continue with after continue_after().
+  std::string numbers_of_squares() const { return sent_.text(*model_); }
+  void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
   /// Communicates: a redistribution of each parameter that is updated apart from its storage,
@@ -185,15 +185,14 @@ class trainer {
     programs_.take(step_);
     programs_.walker().wire_errors().clear();
     numbers_.forget(programs_.walker().delayed(), steps);
+    sent_.clear();
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
   Model const& model() const { return *model_; }
-  /// Returns the program of the last step as this trainer runs it, or of the next one if none has
-  /// run. It is the program after the passes that let communication overlap (train::overlap).
+  /// Returns the program of the last step, or of the first, after the passes of train::overlap.
   step::program const& program() const { return programs_.program(); }
-  /// Returns the times at which each action of the last step began and ended. The list is empty
-  /// unless record_times is set.
+  /// Returns when each action of the last step began and ended, or nothing without record_times.
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
@@ -261,10 +260,11 @@ class trainer {
     model_->for_each_parameter([&](auto& p) {
       auto const number = numbers_.number(index++, step_);
       if (number == 0) return;
-      detail::note_sent_gradient(*model_, p, step_, scale);
+      sent_.note(*model_, p, index - 1, number, step_, scale);
       state_.update(index - 1, number, p, scale);
     });
     ++step_;
+    sent_.accept();
     programs_.walker().delayed().advance();
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
@@ -296,6 +296,7 @@ class trainer {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
     auto& walker = programs_.walker();
+    sent_.begin(*model_, step_);
     // Steps of another trainer, or of another program, may have left this to be done.
     if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
@@ -318,9 +319,8 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals that follow those of the parameters. They are the sums of
-  /// mixtures of experts, if the net has any, the addends of the check that all ranks have the same
-  /// batch, and, in a pipeline, the seconds in which the rank was busy.
+  /// Returns the number of totals behind those of the parameters: the sums of mixtures of experts,
+  /// the addends of the check for equal batches, and in a pipeline the seconds of a busy rank.
   std::int64_t addends() const {
     return (has_mixtures_ ? nn::mixture_sums::count : 0) +
            static_cast<std::int64_t>(agreement_addends) + is_pipeline();
@@ -352,9 +352,8 @@ class trainer {
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
-    // An all-reduce divides an array into parts, whose addends it adds in different orders. Without
-    // the busy seconds, the array is as long as without a pipeline. So the order of every sum, and
-    // its bits, are the same as without a pipeline.
+    // Without the busy seconds, the array is as long as without a pipeline. So the order of every
+    // sum, and its bits, are the same as without a pipeline.
     stage.all_reduce(static_cast<double const*>(totals_.data()),
                      std::span<double>(totals).first(static_cast<std::size_t>(sums)));
     if (is_pipeline()) {
@@ -375,6 +374,7 @@ class trainer {
   trainer_options options_;
   step_programs<Model> programs_;
   update_numbers numbers_;
+  sent_gradients sent_;
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;
   bool has_mixtures_;

@@ -29,7 +29,7 @@ void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
     for (auto& p : node->parameters()) {
       auto const& choice = model.plan()[p.element()].parameters[++k];
       auto const& spec = problem.spec(p.element()).parameters[k];
-      if (!choice.wire.feedback) continue;
+      if (!choice.wire.feedback || choice.grad == choice.updated_at()) continue;
       auto const& mesh = p.sum().mesh();
       auto const path = plan_encoded(spec.extents, problem.accumulation_size, choice.grad,
                                      choice.updated_at(), choice.wire, mesh.topology(), {});

@@ -9,7 +9,8 @@
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 //                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
-//                 with keeps_second, v stays as it is where it is not zero
+//                 with keeps_second, v stays as it is where it is not zero, and becomes
+//                 correction2 g^2 where it is, so that v / correction2 is g^2
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
 // In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
@@ -49,7 +50,8 @@ struct adam_w_rule {
 
   explicit adam_w_rule(adam_w_factors const& f)
       : keep1(static_cast<T>(f.beta1)), take1(static_cast<T>((1.0 - f.beta1) * f.gradient_scale)),
-        keep2(static_cast<T>(f.beta2)), take2(static_cast<T>(1.0 - f.beta2)),
+        keep2(static_cast<T>(f.beta2)),
+        take2(static_cast<T>(f.keeps_second ? f.correction2 : 1.0 - f.beta2)),
         scale(static_cast<T>(f.gradient_scale)), step(static_cast<T>(f.lr / f.correction1)),
         inverse2(static_cast<T>(1.0 / f.correction2)), epsilon(static_cast<T>(f.epsilon)),
         decay(static_cast<T>(1.0 - f.lr * f.weight_decay)), keeps_second(f.keeps_second) {}

@@ -63,7 +63,7 @@ class strategy_space {
       throw error("sync::tune", "chooses strategies of gradients as tensors, but the plan keeps "
                                 "some in rows. Tune a plan without rows, and apply sync::rows to "
                                 "one table of the result with sync::pinned.");
-    for (auto const& wire : wires) detail::check_wire("sync::tune", net_, start_, wire);
+    detail::check_wires("sync::tune", net_, start_, wires);
     net_.interleaved = start_.interleaved;
     for (int i = 0; i < net_.size(); ++i)
       for (int k = 0; k < start_[i].parameters.size(); ++k) {
