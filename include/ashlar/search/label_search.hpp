@@ -158,6 +158,9 @@ class label_search : public label_set<N> {
                               scratch<scratch<double>> const& rest, enclosing const& around,
                               held_by_residuals const& held) {
     for (int i = first;;) {
+      bool any = false;
+      for (auto const& list : lists) any = any || !list.empty();
+      if (!any) return label_lists(static_cast<std::size_t>(model_.choices(last).size()));
       if (model_.kind(i) == element_kind::residual_begin) {
         int const end = model_.partner(i);
         for (int r = 0; r < static_cast<int>(lists.size()); ++r)
@@ -240,6 +243,10 @@ class label_search : public label_set<N> {
   ///   around   what surrounds the branch
   constexpr void across(int begin, int r, int s, std::vector<int> const& list, double rest,
                         enclosing const& around) {
+    if (this->effort_left() == 0) {
+      this->complete_ = false;
+      return;
+    }
     int const turn = model_.partner(begin), end = model_.partner(turn);
     double const at_end = priced_ == nullptr ? 0 : priced_->own(end, s);
     if (priced_ != nullptr) {  // Most pairs of r and s cost too much.
