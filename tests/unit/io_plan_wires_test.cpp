@@ -155,7 +155,7 @@ TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
   auto const path = f.file("plan.json");
   io::save_plan(path, s.net, plan);
   auto j = json::parse(std::ifstream(path));
-  CHECK(j["version"] == 7);
+  CHECK(j["version"] == 8);
   CHECK(j["plain_steps"] == 30);
   auto const loaded = io::load_plan(path, s.net, s.mesh, s.machine);
   CHECK(loaded.plain_steps == 30);
