@@ -139,6 +139,23 @@ TEST_CASE("optimal refuses momentum without plain steps, and diff names other pl
   CHECK(!has(sync::diff(s.net, by(2), by(2), s.machine), " before, "));
 }
 
+TEST_CASE("both uses of a tied parameter have a wire with momentum, or neither") {
+  explained_net const s;
+  auto const& tie = s.net.ties[0];
+  auto one_summed = s.all;
+  auto& later = one_summed.choices[static_cast<std::size_t>(tie.later)].parameters[tie.later_index];
+  later.grad = later.updated_at();
+  auto const wires_of = [&](search::plan const& from, ashlar::wire_format const& wire) {
+    auto const plan = sync::encoded{.wire = wire, .plain_steps = 2}(s.net, from, s.machine);
+    return int(!plan[tie.first].parameters[tie.first_index].wire.is_exact()) +
+           int(!plan[tie.later].parameters[tie.later_index].wire.is_exact());
+  };
+  auto const momentum = ashlar::wires::with_momentum(ashlar::wires::int8);
+  CHECK(wires_of(s.all, momentum) == 2);
+  CHECK(wires_of(one_summed, ashlar::wires::int8) == 1);
+  CHECK(wires_of(one_summed, momentum) == 0);
+}
+
 TEST_CASE("pins change the parameters that a name stands for") {
   explained_net const s;
   auto const updated = [&](std::string_view name) {

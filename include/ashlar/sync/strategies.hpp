@@ -112,8 +112,7 @@ constexpr void check_wire(char const* caller, search::basic_problem<N> const& ne
     if (wrong != nullptr) throw error(caller, to_string(wire) + ": " + wrong);
 }
 
-/// Throws ashlar::error unless a caller that keeps the plain steps of `chosen` can permit the
-/// wires.
+/// Throws ashlar::error unless a caller that keeps the plain steps of a plan can permit the wires.
 template <int N>
 constexpr void check_wires(char const* caller, search::basic_problem<N> const& net,
                            search::basic_plan<N> const& chosen, wire_list const& wires) {
