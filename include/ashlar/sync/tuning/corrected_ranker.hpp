@@ -14,8 +14,7 @@
 // repeated there (the Gauss-Newton method).
 //
 //   other clusters   w is fitted to their trials first. The result w0 is what this cluster begins
-//                    with. From its fourth trial on, w is drawn towards w0 or towards 0, whichever
-//                    agrees better with its own trials.
+//                    with, and towards which w is drawn.
 //   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
 //                    logarithms of factors by about 0.3 from what is assumed
 //   choosing         the candidates of a round are those with the best scores if each has the luck
@@ -55,15 +54,9 @@ class corrected_ranker {
         move_to(times == 2 && at_.empty() ? earlier : weights());
       }
       for (auto k = at_.size(); k < own.size(); ++k) at_.push_back(priced(own[k]));
-      influences nothing{};
-      for (std::size_t k = 0; k < rest_.size(); ++k) {
-        rest_[k] = earlier[k] - moved_[k];
-        nothing[k] = -moved_[k];
-      }
-      if (own.size() < least) continue;
-      ridge const fitted(at_);
-      rest_ = nothing;
-      rest_ = fitted.weights(rest_, penalty);
+      rest_ = {};
+      for (std::size_t k = 0; k < rest_.size(); ++k) rest_[k] = earlier[k] - moved_[k];
+      if (own.size() >= least) rest_ = ridge(at_).weights(rest_, penalty);
     }
   }
 

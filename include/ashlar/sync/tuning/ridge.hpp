@@ -62,15 +62,6 @@ class ridge {
     return w;
   }
 
-  /// Returns the minimum: how badly the trials and weights around `around` agree.
-  double misfit(influences const& around, double penalty) const {
-    auto const w = weights(around, penalty);
-    double sum = 0;
-    for (auto const& r : rows_) sum += (r.y - dot(w, r.x)) * (r.y - dot(w, r.x));
-    for (std::size_t i = 0; i < n; ++i) sum += penalty * (w[i] - around[i]) * (w[i] - around[i]);
-    return sum;
-  }
-
   /// Returns how uncertain the correction of a candidate is, in units of the trials' deviation.
   /// Expects trials of one cluster.
   double deviation(influences x, double penalty) const {
