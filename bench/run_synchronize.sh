@@ -223,7 +223,7 @@ routes() {
 }
 
 ranking() {
-  heading "model | cluster | wires | seed of the factors | strategies | pairs | predicted right | corrected right | optimal ms | tuned ms"
+  heading "model | cluster | wires | draw of the factors | strategies | pairs | predicted right | corrected right | optimal ms | tuned ms"
   rows ranking '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $c["model"], $c["cluster"], $c["wires"], $c["seed"],
     $c["near"], $c["pairs"], ($c["pairs"] > 0 ? $c["prediction"] " %" : ""), ($c["pairs"] > 0 ? $c["corrected"] " %" : ""), $c["optimal_ms"],
     $c["tuned_ms"] }'
@@ -238,7 +238,7 @@ ranking_verdict() {
     g = $c["optimal_ms"] / $c["tuned_ms"]; top = g > top ? g : top; slow += g < 0.9999
     least = n == 1 || g < least ? g : least
   } END {
-    printf "After 20 trials, %.1f %% of all pairs are in the right order, and %.1f %% by the prediction. The corrected ranking is below 85 %% in %d of\n%d cases, and below the prediction in %d of them, by at most %.1f percentage points. The fastest trial is up to %.3f times as fast as\n`optimal`; noise made it slower in %d cases (%.3f).\n",
+    printf "After 20 trials, %.1f %% of all pairs are in the right order, and %.1f %% by the prediction. The corrected ranking is below 85 %% in %d of\n%d cases, and below the prediction in %d of them, by at most %.1f percentage points. The fastest trial is up to %.3f times as fast as\n`optimal`; noise made it slower in %d cases (%.3f). All rows rest on two draws of the factors.\n",
       after / pairs, before / pairs, low, n, worse, most, top, slow, least
   }'
 }

@@ -23,6 +23,10 @@ awk -F, '
 
 "$program" --ranking --models ncf --clusters A2 --folder "$work" >"$work/output"
 [ "$(wc -l <"$work/ranking.csv")" -eq 3 ] || { cat "$work/ranking.csv"; exit 1; }
+awk -F, '
+  NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next }
+  $c["pairs"] < 1 || $c["corrected"] < 85 { print "the corrected ranking is below 85 %: " $0; bad = 1 }
+  END { exit bad }' "$work/ranking.csv"
 if "$program" --transfer --models ncf --clusters A2 >"$work/output" 2>&1; then
   echo "a transfer without a second cluster did not fail"
   exit 1

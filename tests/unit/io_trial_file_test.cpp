@@ -72,6 +72,9 @@ TEST_CASE("the error of a damaged log of trials names the file and the trial") {
   auto const seconds = refused("\"seconds\": 0.4", "\"seconds\": -0.4");
   CHECK(has(seconds, path));
   CHECK(has(seconds, "trial 1: seconds: must be a number of seconds"));
+  CHECK(has(refused("\"predicted\": 0.2", "\"predicted\": true"), "predicted: must be a number"));
+  CHECK(has(refused("0.14285714285714285", "10.5"), "influences: has a number that is too large"));
+  CHECK(has(refused("0.14285714285714285", "false"), "influences: must be a list of numbers"));
   CHECK(has(refused("\"predicted\"", "\"predicated\""), "is not a known key"));
   CHECK(has(refused("by number", "by hand"), "is not one of best, by bytes and by number"));
   CHECK(has(refused("\"version\": 1", "\"version\": 2"), "2 is unknown"));

@@ -11,46 +11,15 @@
 #include <support/message_of.hpp>
 
 #include <ashlar/machine/presets.hpp>
-#include <ashlar/nn/chain.hpp>
-#include <ashlar/nn/describe.hpp>
-#include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/linear.hpp>
-#include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/tuning/tune.hpp>
+
+#include "sync_tuned_net.hpp"
 
 namespace ashlar_test {
 namespace {
 
-namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace sync = ashlar::sync;
-
-/// A small net on two nodes of two ranks, on whose links a step waits.
-struct tuned_net {
-  search::problem net;
-  ashlar::topology mesh{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
-  ashlar::machine machine = ashlar::machines::gigabit_cluster;
-  search::plan plain;
-
-  explicit tuned_net(std::int64_t batch = 8)
-      : net(search::any_length(
-            nn::describe<float>(nn::chain(nn::embedding(64, 32),
-                                          nn::repeat(2, nn::gpt_block(32, 2)), nn::linear(32, 64)),
-                                nn::token_batch{batch, 16}))) {
-    net.overlap = true;
-    plain = search::data_parallel(net, mesh, machine);
-  }
-  sync::strategy_space space() const { return {net, plain, machine}; }
-  /// Returns a clock of a machine with other figures than the assumed ones.
-  auto clock() const {
-    auto truth = machine;
-    truth = scaled(truth, sync::influence::all_reduce, 2);
-    truth = scaled(truth, sync::influence::inter_alpha, 0.5);
-    return [own = space(), truth](search::plan const& p, search::bucket_rule const& division) {
-      return search::timeline_of(program_of(own, p, division), truth).seconds;
-    };
-  }
-};
 
 TEST_CASE("a candidate of a strategy space and its plan determine each other") {
   tuned_net const it;
@@ -234,9 +203,11 @@ TEST_CASE("the fidelity level is the highest score below which trials are ranked
   CHECK(*sync::fidelity_trial(scores, seconds, 0.8) == 3);
   CHECK_FALSE(sync::fidelity_trial({1, 2}, {1, 2}, 0.8).has_value());
   CHECK_FALSE(sync::fidelity_trial({1}, {1}, 0.8).has_value());
+  CHECK_FALSE(sync::fidelity_trial({1, 2}, {3, 3}, 0.8).has_value());  // no pair differs
 }
 
-TEST_CASE("the correction finds the factors of a machine, and nothing where nothing is wrong") {
+TEST_CASE(
+    "the correction goes towards the factors of a machine, and stays where nothing is wrong") {
   tuned_net const it;
   auto const space = it.space();
   sync::guided_sampler sampler(space, 5);
@@ -269,8 +240,17 @@ TEST_CASE("the correction finds the factors of a machine, and nothing where noth
   };
   CHECK(accuracy(found) > accuracy(none));
   CHECK(accuracy(found) > 0.95);
-  // Trials of another space are a start before the first trial of this one.
-  auto others = wrong;
+  // The weights have gone more than a third of the way to the logarithms of the true factors. The
+  // penalty keeps them from all of it.
+  double const doubled = found.weights()[static_cast<std::size_t>(sync::influence::all_reduce)];
+  double const halved = found.weights()[static_cast<std::size_t>(sync::influence::inter_alpha)];
+  CHECK(doubled > std::log(2.0) / 3);
+  CHECK(doubled < std::log(2.0) * 1.1);
+  CHECK(halved < -std::log(2.0) / 3);
+  CHECK(halved > -std::log(2.0) * 1.1);
+  // Trials of another space are a start before the first trial of this one. The ten trials that
+  // are judged are not among them.
+  std::vector<sync::trial> others(wrong.begin(), wrong.begin() + 20);
   for (auto& t : others) t.space = 1;
   started.fit({}, others);
   CHECK(accuracy(started) > accuracy(none));

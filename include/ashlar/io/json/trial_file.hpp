@@ -16,7 +16,7 @@
 // net, mesh, layouts and machine. "influences" and "totals" are features of the strategy
 // (sync/tuning/influences.hpp, strategy_features.hpp). "picks" and "owners" have an entry for each
 // parameter: the number of its strategy, and its owner or -1. "kind" is "best", "by bytes" or "by
-// number". All seconds are positive. Unknown keys are errors.
+// number". All seconds are positive. Influences are between -10 and 10. Unknown keys are errors.
 
 #include <cmath>
 #include <limits>
@@ -40,20 +40,23 @@ inline std::uint64_t hash_at(nlohmann::json const& j, char const* key) {
 }
 
 inline double positive_at(nlohmann::json const& j, char const* key) {
+  if (!j.at(key).is_number()) throw error(key, "must be a number.");
   double const value = j.at(key).get<double>();
   if (value > 0 && value <= 1e9) return value;
   throw error(key, "must be a number of seconds from 0 to 1e9, and not 0.");
 }
 
-/// Reads exactly as many numbers as the array has.
+/// Reads exactly as many numbers as the array has, none of which is above `most` or below -most.
 template <std::size_t N>
-void read_numbers(nlohmann::json const& j, char const* key, std::array<double, N>& into) {
+void read_numbers(nlohmann::json const& j, char const* key, double most,
+                  std::array<double, N>& into) {
   auto const& list = j.at(key);
   if (!list.is_array() || list.size() != N)
     throw error(key, "must be a list of " + std::to_string(N) + " numbers.");
   for (std::size_t k = 0; k < N; ++k) {
+    if (!list[k].is_number()) throw error(key, "must be a list of numbers.");
     into[k] = list[k].get<double>();
-    if (!(std::abs(into[k]) <= 1e100)) throw error(key, "has a number that is too large.");
+    if (!(std::abs(into[k]) <= most)) throw error(key, "has a number that is too large.");
   }
 }
 
@@ -93,8 +96,8 @@ inline sync::trial trial_of(nlohmann::json const& j) {
   t.space = hash_at(j, "space");
   t.seconds = positive_at(j, "seconds");
   t.predicted = positive_at(j, "predicted");
-  read_numbers(j, "influences", t.slopes);
-  read_numbers(j, "totals", t.totals);
+  read_numbers(j, "influences", 10, t.slopes);
+  read_numbers(j, "totals", 1e100, t.totals);
   t.strategy.picks = read_ints(j, "picks", 0);
   t.strategy.owners = read_ints(j, "owners", -1);
   if (t.strategy.picks.size() != t.strategy.owners.size())

@@ -15,6 +15,7 @@
 // recurrent one learns only from this cluster, because a log does not contain the features of
 // variables.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +79,7 @@ class candidate_ranker {
   /// Returns the score of a candidate. A higher score means a faster step.
   double score(described_candidate const& c) const {
     if (kind_ == ranker_kind::corrected) return corrected_.score(c.predicted);
-    if (!is_trained_) return -std::log(transmission_seconds(c.features));
+    if (!is_trained_) return -std::log(std::max(transmission_seconds(c.features), 1e-30));
     switch (kind_) {
       case ranker_kind::linear: return linear_.score(scaling_(c.features.totals));
       case ranker_kind::perceptron: return perceptron_.score(scaling_(c.features.totals));

@@ -18,7 +18,8 @@ namespace ashlar::sync {
 
 /// Returns the number of the trial whose score is the fidelity level: the trial with the highest
 /// score such that, of all pairs of trials up to this score, at least the share `wanted` is ranked
-/// right. Returns nothing if there is none. Expects lists of the same size.
+/// right. At least one of these pairs must differ enough to count. Returns nothing if there is no
+/// such trial. Expects lists of the same size, of trials that the ranker was not trained on.
 inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scores,
                                                  std::vector<double> const& seconds,
                                                  double wanted = 0.8) {
@@ -31,7 +32,8 @@ inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scor
   for (auto const k : order) {
     lower.push_back(scores[k]);
     times.push_back(seconds[k]);
-    if (lower.size() >= 2 && ranking_accuracy(lower, times) >= wanted) level = k;
+    auto const pairs = pairs_ranked(lower, times);
+    if (pairs.all > 0 && pairs.right >= wanted * pairs.all) level = k;
   }
   return level;
 }

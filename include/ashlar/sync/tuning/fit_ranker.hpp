@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/support/error.hpp>
 #include <ashlar/sync/tuning/pairwise_loss.hpp>
 
 namespace ashlar::sync {
@@ -58,10 +59,13 @@ class adam {
 };
 
 /// Trains a ranker to give the candidates with features `x` the order of their measured seconds.
-/// Starts from the weights that the ranker has. Expects lists of the same size.
+/// Starts from the weights that the ranker has. Expects lists of the same size. Throws
+/// ashlar::error if a batch has no candidates.
 template <class Ranker, class Features>
 void fit_ranker(Ranker& ranker, std::vector<Features> const& x, std::vector<double> const& seconds,
                 fit_options const& o = {}) {
+  if (o.batch == 0)
+    throw error("sync::fit_ranker", "a batch has no candidates. Write 1 or more for batch.");
   std::vector<std::size_t> order(x.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::mt19937_64 random(o.seed);

@@ -85,7 +85,8 @@ class guided_sampler {
         c.picks[static_cast<std::size_t>(group[below(group.size())])] = pick;
       }
     }
-    if (options_.divides && uniform() < 0.25) c.division = other_division();
+    if (!options_.divides) c.division = {};
+    else if (uniform() < 0.25) c.division = other_division();
     deal(c);
     return c;
   }
@@ -134,31 +135,37 @@ class guided_sampler {
         continue;
       }
       total += p.bytes;
+      c.owners[k] = space_.first_owner(s, c.owners[k]);
       if (c.owners[k] < 0) order.push_back(k);
       else load[static_cast<std::size_t>(c.owners[k])] += p.bytes;
     }
     auto const bytes = [&](std::size_t k) { return space_.parameters()[k].bytes; };
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
-    double const equal = total / double(ranks);
+    // Parameters with equal bytes keep their order, so that all standard libraries deal alike.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
     for (auto const k : order) {
-      auto const owner = owner_by(load, equal);
-      load[owner] += bytes(k);
-      c.owners[k] = static_cast<int>(owner);
+      auto const& s = space_.parameters()[k].strategies[static_cast<std::size_t>(c.picks[k])];
+      int const owner = owner_by(load, total, space_.owners(s));
+      load[static_cast<std::size_t>(owner)] += bytes(k);
+      c.owners[k] = owner;
     }
   }
 
-  std::size_t owner_by(std::vector<double> const& load, double equal) {
-    if (load.size() < 2 || !(equal > 0)) return 0;
+  /// Draws one of the ranks that can be owners. `total` is the sum of all loads in the end.
+  int owner_by(std::vector<double> const& load, double total, std::vector<int> const& ranks) {
+    double const equal = total / double(ranks.size());
+    if (ranks.size() < 2 || !(equal > 0)) return ranks[0];
+    auto const lack = [&](int r) {
+      return std::exp((equal - load[static_cast<std::size_t>(r)]) / equal);
+    };
     std::vector<double> sums;
     double sum = 0;
-    for (double const own : load) sum += std::exp((equal - own) / equal);
+    for (int const r : ranks) sum += lack(r);
     double below_here = 0;
-    for (double const own : load)
-      sums.push_back(below_here += std::exp((equal - own) / equal) / sum);
+    for (int const r : ranks) sums.push_back(below_here += lack(r) / sum);
     sums.back() = 1;
-    return static_cast<std::size_t>(std::lower_bound(sums.begin(), sums.end(), uniform()) -
-                                    sums.begin());
+    return ranks[static_cast<std::size_t>(std::lower_bound(sums.begin(), sums.end(), uniform()) -
+                                          sums.begin())];
   }
 
   search::bucket_rule other_division() {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/support/error.hpp>
 #include <ashlar/sync/tuning/linear_ranker.hpp>
 #include <ashlar/sync/tuning/lstm_layer.hpp>
 #include <ashlar/sync/tuning/strategy_features.hpp>
@@ -32,7 +33,10 @@ struct lstm_sizes {
 
 class lstm_ranker {
  public:
+  /// Throws ashlar::error if a size or the number of layers is 0.
   explicit lstm_ranker(std::uint64_t seed, lstm_sizes const& sizes = {}) : sizes_(sizes) {
+    if (sizes.wide == 0 || sizes.narrow == 0 || sizes.hidden == 0 || sizes.layers == 0)
+      throw error("sync::lstm_ranker", "a size is 0. Write 1 or more for each of lstm_sizes.");
     std::size_t next = sizes.wide * (inputs + 1) + sizes.narrow * (sizes.wide + 1);
     for (std::size_t l = 0; l < sizes.layers; ++l) {
       lstm_layer const layer{l == 0 ? sizes.narrow : 2 * sizes.hidden, sizes.hidden};

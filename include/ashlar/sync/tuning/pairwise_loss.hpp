@@ -61,16 +61,28 @@ inline loss_of_scores pairwise_loss(std::vector<double> const& scores,
   return made;
 }
 
+/// How many pairs differ enough, and how many of them are in the right order.
+struct ranked_pairs {
+  double right = 0, all = 0;
+};
+
+/// Counts the pairs that the scores put in the right order. Expects lists of the same size.
+inline ranked_pairs pairs_ranked(std::vector<double> const& scores,
+                                 std::vector<double> const& seconds, double tie = 0.005) {
+  ranked_pairs count;
+  detail::for_each_pair(seconds, tie, [&](std::size_t fast, std::size_t slow) {
+    count.right += scores[fast] > scores[slow] ? 1 : scores[fast] == scores[slow] ? 0.5 : 0;
+    ++count.all;
+  });
+  return count;
+}
+
 /// Returns the share of pairs that the scores put in the right order, or 1 if no pair differs
 /// enough. Expects lists of the same size.
 inline double ranking_accuracy(std::vector<double> const& scores,
                                std::vector<double> const& seconds, double tie = 0.005) {
-  double right = 0, pairs = 0;
-  detail::for_each_pair(seconds, tie, [&](std::size_t fast, std::size_t slow) {
-    right += scores[fast] > scores[slow] ? 1 : scores[fast] == scores[slow] ? 0.5 : 0;
-    ++pairs;
-  });
-  return pairs == 0 ? 1 : right / pairs;
+  auto const count = pairs_ranked(scores, seconds, tie);
+  return count.all == 0 ? 1 : count.right / count.all;
 }
 
 }  // namespace ashlar::sync

@@ -43,7 +43,8 @@ inline price price_of(search::program const& made, machine const& m, bool with_i
   price p;
   p.seconds = search::timeline_of(made, m).seconds;
   p.fits = m.memory == 0 || search::high_water(made).peak <= m.memory;
-  for (int k = 0; k < influences_size && with_influences; ++k) {
+  // Nothing influences a step that takes no time.
+  for (int k = 0; k < influences_size && with_influences && p.seconds > 0; ++k) {
     double const other =
         search::timeline_of(made, scaled(m, static_cast<influence>(k), step)).seconds;
     p.slopes[static_cast<std::size_t>(k)] = std::log(other / p.seconds) / std::log(step);

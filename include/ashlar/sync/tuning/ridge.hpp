@@ -11,7 +11,7 @@
 //
 // Each cluster has a constant of its own, which is not penalized. In the Bayesian reading, trials
 // are off by σ and weights by σ / sqrt(λ). Then σ · deviation(x) is the standard deviation of the
-// correction of a candidate with influences x.
+// correction of a candidate with influences x. Numbers that cannot be solved give w0 and 0.
 
 #include <array>
 #include <cmath>
@@ -57,6 +57,8 @@ class ridge {
       for (std::size_t i = 0; i < n; ++i) right[i] += r.x[i] * (r.y - dot(around, r.x));
     auto w = solved(factor(penalty), right);
     for (std::size_t i = 0; i < n; ++i) w[i] += around[i];
+    for (double const it : w)
+      if (!std::isfinite(it)) return around;
     return w;
   }
 
@@ -64,7 +66,8 @@ class ridge {
   /// Expects trials of one cluster.
   double deviation(influences x, double penalty) const {
     for (std::size_t k = 0; k < n; ++k) x[k] -= mean_[k];
-    return std::sqrt(dot(x, solved(factor(penalty), x)));
+    double const square = dot(x, solved(factor(penalty), x));
+    return std::isfinite(square) && square > 0 ? std::sqrt(square) : 0;
   }
 
   /// Reckons with a trial of a candidate that has not been measured yet.

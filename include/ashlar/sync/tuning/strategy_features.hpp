@@ -180,7 +180,7 @@ class feature_fold {
     // all-reduce. Gradients are dense here.
     set(at::kind + (!is_ps ? 4 : reads_at_use(s) ? 0 : 2), 1);
     set(at::share, space_.parameters()[k].bytes / total_);
-    set(at::bandwidth, 1e-9 / beta_);
+    set(at::bandwidth, beta_ > 0 ? 1e-9 / beta_ : 0);  // 0 stands for links that take no time
     set(at::replicas, ranks_per_node_);
     set(at::transmission, own.transmission);
     set(at::overhead, own.overhead);

@@ -12,13 +12,15 @@
 // A tied parameter counts once. Layouts and numbers of micro-batches are those of the plan from
 // which the space was made. Gradients are tensors, not rows.
 
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ashlar/machine/fingerprint.hpp>
+#include <ashlar/sync/deal_owners.hpp>
 #include <ashlar/sync/strategies.hpp>
 #include <ashlar/sync/tuning/candidate.hpp>
 
@@ -54,7 +56,7 @@ class strategy_space {
  public:
   /// Makes the space of plan `chosen` of `net`, to be priced on machine `m`. With `wires`, the
   /// strategies of a parameter also have these wires. Throws ashlar::error if `chosen` is a plan of
-  /// another net or keeps gradients in rows.
+  /// another net, keeps gradients in rows or has wires.
   strategy_space(search::problem net, search::plan chosen, ashlar::machine const& m,
                  wire_list const& wires = lossless)
       : net_(std::move(net)), start_(std::move(chosen)), machine_(m) {
@@ -63,6 +65,10 @@ class strategy_space {
       throw error("sync::tune", "chooses strategies of gradients as tensors, but the plan keeps "
                                 "some in rows. Tune a plan without rows, and apply sync::rows to "
                                 "one table of the result with sync::pinned.");
+    if (search::has_wires(start_))
+      throw error("sync::tune",
+                  "chooses the wires of gradients itself, but the plan has some. Tune "
+                  "a plan without wires, and permit them in the options.");
     detail::check_wires("sync::tune", net_, start_, wires);
     net_.interleaved = start_.interleaved;
     for (int i = 0; i < net_.size(); ++i)
@@ -73,6 +79,7 @@ class strategy_space {
         parameters_.push_back({i, k, spec.extents,
                                double(spec.extents.elements()) * net_.accumulation_size,
                                sync::strategies(now, spec.extents, start_.mesh, wires)});
+        for (auto const& s : parameters_.back().strategies) list_owners(s);
         add_to_group(static_cast<int>(parameters_.size()) - 1);
       }
   }
@@ -85,6 +92,21 @@ class strategy_space {
   std::size_t size() const { return parameters_.size(); }
   /// Groups of equal parameters, such as those of all blocks of a net, by their numbers.
   std::vector<std::vector<int>> const& groups() const { return groups_; }
+
+  /// Returns the ranks that can be the owner of a strategy. Ranks that differ only along axes
+  /// without ownership are the same owner, of which the first one is listed. Expects a strategy of
+  /// this space that has an owner.
+  std::vector<int> const& owners(search::parameter_choice const& s) const {
+    return owners_[owned_axes(s.updated_at())];
+  }
+
+  /// Returns the rank among `owners` that is the same owner as `rank`, or -1 if there is none.
+  int first_owner(search::parameter_choice const& s, int rank) const {
+    auto const axes = owned_axes(s.updated_at());
+    if (axes == 0 || rank < 0 || rank >= start_.mesh.ranks()) return -1;
+    int const k = detail::owner_number(start_.mesh.coordinates_of(rank), axes, start_.mesh);
+    return k < 0 ? -1 : owners_[axes][static_cast<std::size_t>(k)];
+  }
 
   /// Returns the strategy of parameter number `k` under a candidate, with its owner.
   search::parameter_choice choice(candidate const& c, std::size_t k) const {
@@ -138,39 +160,31 @@ class strategy_space {
       auto const& all = parameters_[k].strategies;
       if (c.picks[k] < 0 || c.picks[k] >= static_cast<int>(all.size()))
         return "a parameter has no strategy of that number.";
-      bool const has_owner = all[static_cast<std::size_t>(c.picks[k])].updated_at().has_owned();
-      if (has_owner ? c.owners[k] < 0 || c.owners[k] >= start_.mesh.ranks() : c.owners[k] != -1)
-        return "an owner is not a rank of the mesh, or the strategy has no owner.";
+      auto const& s = all[static_cast<std::size_t>(c.picks[k])];
+      bool const has_owner = s.updated_at().has_owned();
+      if (has_owner ? c.owners[k] < 0 || first_owner(s, c.owners[k]) != c.owners[k]
+                    : c.owners[k] != -1)
+        return "an owner is not a rank that can be one, or the strategy has no owner.";
     }
     return nullptr;
   }
 
-  /// Returns a hash that distinguishes this space from those of other nets, meshes, layouts, wires
-  /// and machines.
+  /// Returns a hash that distinguishes this space from those of other nets, meshes, layouts,
+  /// strategies and machines, and of steps with or without overlap.
   std::uint64_t hash() const {
     std::uint64_t h = search::fingerprint(start_);
     auto const mix = [&](std::uint64_t value) { h = (h ^ value) * 1099511628211ull; };
+    mix(fingerprint(machine_));
+    mix(net_.overlap);
     for (auto const& a : start_.mesh.axis) {
       mix(static_cast<std::uint64_t>(a.extent));
       mix(static_cast<std::uint64_t>(a.tier));
     }
     for (auto const& p : parameters_)
-      for (auto const& s : p.strategies)
+      for (auto const& s : p.strategies) {
+        for (placement const& at : {s.store, s.updated_at()}) mix(code_of(at));
         for (char const c : to_string(s.wire) + ";") mix(static_cast<std::uint64_t>(c));
-    auto const mix_number = [&](double value) { mix(std::bit_cast<std::uint64_t>(value)); };
-    auto const mix_link = [&](link const& l) {
-      mix_number(l.alpha);
-      mix_number(l.beta);
-    };
-    mix_link(machine_.intra);
-    mix_link(machine_.inter);
-    for (auto const* links : {&machine_.intra_of, &machine_.inter_of}) {
-      mix(links->given);
-      for (auto const& l : links->of) mix_link(l);
-    }
-    for (double const value :
-         {machine_.flops, machine_.memory_bandwidth, machine_.gemm_half, machine_.flow})
-      mix_number(value);
+      }
     return h;
   }
 
@@ -181,17 +195,31 @@ class strategy_space {
     return at;
   }
 
+  static unsigned owned_axes(placement const& at) {
+    unsigned axes = 0;
+    for (int a = 0; a < at.axes(); ++a)
+      if (at[a].is_owned()) axes |= 1u << a;
+    return axes;
+  }
+
   /// The first rank that has the coordinates of the owner along the axes of ownership.
   int owner_of(placement const& at) const {
-    for (int r = 0; r < start_.mesh.ranks(); ++r) {
-      auto const place = start_.mesh.coordinates_of(r);
-      bool is_owner = true;
-      for (int a = 0; a < at.axes(); ++a)
-        if (at[a].is_owned() && !(at[a] == owned(place[static_cast<std::size_t>(a)])))
-          is_owner = false;
-      if (is_owner) return r;
-    }
-    return 0;
+    coordinates place{};
+    for (int a = 0; a < at.axes(); ++a)
+      if (at[a].is_owned()) place[static_cast<std::size_t>(a)] = at[a].owner;
+    return start_.mesh.rank_of(place);
+  }
+
+  /// Lists the ranks that can be owners along each set of axes that a strategy has.
+  void list_owners(search::parameter_choice const& s) {
+    auto const axes = owned_axes(s.updated_at());
+    auto& list = owners_[axes];
+    if (axes == 0 || !list.empty()) return;
+    list.assign(static_cast<std::size_t>(detail::number_of_owners(axes, start_.mesh)), -1);
+    for (int r = start_.mesh.ranks(); r-- > 0;)
+      if (int const k = detail::owner_number(start_.mesh.coordinates_of(r), axes, start_.mesh);
+          k >= 0)
+        list[static_cast<std::size_t>(k)] = r;
   }
 
   void add_to_group(int number) {
@@ -211,6 +239,7 @@ class strategy_space {
   ashlar::machine machine_;
   std::vector<tuned_parameter> parameters_;
   std::vector<std::vector<int>> groups_;
+  std::array<std::vector<int>, 1u << max_axes> owners_;  // by their axes; bit a is axis a
 };
 
 }  // namespace ashlar::sync

@@ -20,6 +20,7 @@
 //   chosen           the highest upper confidence bounds     the best by score and diversity
 //
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
+// If three rounds in a row have no new candidate that fits, the search ends with fewer trials.
 // The result is the fastest trial, so it is as good as the measurements. A log of earlier trials
 // (options.start) is a start: those of the same cluster count as if they had been measured again,
 // and from those of other clusters the ranker learns before the first trial.
@@ -28,6 +29,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -56,6 +58,8 @@ struct tuning_options {
   sampler_options sampling{};
   wire_list wires = lossless;  ///< wires that gradients may have (optimal.hpp)
   trial_log start{};           ///< earlier trials
+  /// Is called after each trial with options.start and all trials so far, for example to save them.
+  std::function<void(trial_log const&)> on_trial{};
 };
 
 /// Returns the options with which `tune` is Algorithm 1 as AutoDist published it.
@@ -78,6 +82,8 @@ struct basic_tuned {
   search::basic_plan<N> chosen;    ///< the plan of the fastest trial; its seconds are predicted
   search::bucket_rule division{};  ///< how the gradients of this trial were divided into buckets
   double seconds = 0;              ///< the measured seconds of the fastest trial
+  int trials = 0;                  ///< steps that this call has measured; fewer than were asked for
+                                   ///< if no other candidates were found that fit in memory
   trial_log log;                   ///< the trials of options.start, then those of this call
 };
 
@@ -91,12 +97,20 @@ class tuner {
  public:
   tuner(strategy_space const& space, tuning_options const& o, Measure measure)
       : space_(space), o_(o), measure_(measure), sampler_(space, o.seed, o.sampling),
-        ranker_(space, o.ranker, o.seed, o.epochs), hash_(space.hash()),
-        own_(trials_of(o.start, hash_)), others_(trials_of(o.start, hash_, false)) {
+        ranker_(space, o.ranker, o.seed, o.epochs), hash_(space.hash()) {
+    if (o.proposals < 1 || o.each_round < 1)
+      throw error("sync::tune", "a round has no proposals or no trials. Write 1 or more for "
+                                "options.proposals and options.each_round.");
     auto const parameters = parameters_hash(space.net());
     if (o.start.parameters != 0 && o.start.parameters != parameters)
       throw error("sync::tune", "the earlier trials are of another net. Give those of a net with "
                                 "the same parameters.");
+    // Without divisions of its own, this call cannot repeat a trial that had one.
+    for (auto const& t : o.start.trials) {
+      bool const is_own = t.space == hash_ &&
+                          (o.sampling.divides || t.strategy.division == search::bucket_rule{});
+      (is_own ? own_ : others_).push_back(t);
+    }
     for (auto const& t : own_)
       if (char const* const wrong = space.fault(t.strategy))
         throw error("sync::tune", std::string("an earlier trial is damaged: ") + wrong);
@@ -106,18 +120,19 @@ class tuner {
 
   trial_log run() {
     if (o_.starts_optimal) try_optimum();
-    ranker_.fit(own_, others_);
+    train();
     // After a round without a trial the next one may have more luck, or the space is exhausted.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
-      auto const list = elite(proposals());
-      for (auto const k : ranker_.choose(list, o_.each_round, o_.diversity))
-        if (done_ < o_.trials) try_out(list[k].strategy);
+      try_best_of(elite(proposals()));
       empty = own_.size() > before ? 0 : empty + 1;
       if (own_.size() > before && done_ < o_.trials) learn();
     }
     return log_;
   }
+
+  /// Returns the number of steps that were measured.
+  int done() const { return done_; }
 
   /// Returns the fastest trial of this space, or nothing if no candidate fitted.
   trial const* best() const {
@@ -142,11 +157,28 @@ class tuner {
     return false;
   }
 
-  /// Measures a candidate, unless it does not fit in memory.
-  void try_out(candidate const& c) {
+  /// Tries the candidates of a round that the ranker chooses. Those that turn out not to fit in
+  /// memory are replaced by others.
+  void try_best_of(std::vector<described_candidate> list) {
+    for (int left = o_.each_round; left > 0 && done_ < o_.trials && !list.empty();) {
+      auto const chosen = ranker_.choose(list, left, o_.diversity);
+      std::vector<bool> is_chosen(list.size(), false);
+      for (auto const k : chosen) {
+        is_chosen[k] = true;
+        if (done_ < o_.trials && try_out(list[k].strategy)) --left;
+      }
+      std::vector<described_candidate> rest;
+      for (std::size_t k = 0; k < list.size(); ++k)
+        if (!is_chosen[k]) rest.push_back(std::move(list[k]));
+      list = std::move(rest);
+    }
+  }
+
+  /// Measures a candidate and returns true, unless it does not fit in memory.
+  bool try_out(candidate const& c) {
     auto const plan = space_.plan_of(c);
     auto const assumed = price_of(program_of(space_, plan, c.division), space_.machine(), true);
-    if (!assumed.fits) return;
+    if (!assumed.fits) return false;
     double const seconds = measure_(plan, c.division);
     if (!(seconds > 0) || !std::isfinite(seconds))
       throw error("sync::tune", "a trial took " + std::to_string(seconds) +
@@ -156,16 +188,20 @@ class tuner {
     own_.push_back(
         {hash_, seconds, assumed.seconds, assumed.slopes, features_of(space_, c).totals, c});
     log_.trials.push_back(own_.back());
+    if (o_.on_trial) o_.on_trial(log_);
+    return true;
   }
 
-  /// Draws the candidates of a round, none of which was tried before.
+  /// Draws the candidates of a round, none of which was tried before. One that the ranker has
+  /// priced and that does not fit in memory is replaced by another draw, up to a limit.
   std::vector<described_candidate> proposals() {
     std::vector<described_candidate> list;
     std::vector<trial const*> fastest;
     for (auto const& t : own_) fastest.push_back(&t);
     std::stable_sort(fastest.begin(), fastest.end(),
                      [](auto const* a, auto const* b) { return a->seconds < b->seconds; });
-    for (int k = 0; k < o_.proposals; ++k) {
+    int unfit = 0;
+    for (int k = 0; k < o_.proposals + std::min(unfit, 8 * o_.proposals); ++k) {
       candidate c;
       if (!o_.mutates || fastest.empty()) c = sampler_.draw();
       else if (k % 4 == 0 && optimum_) c = sampler_.mutated(*optimum_);
@@ -175,7 +211,10 @@ class tuner {
       }
       bool is_new = !was_tried(c);
       for (auto const& it : list) is_new = is_new && !(it.strategy == c);
-      if (is_new) list.push_back(ranker_.described(std::move(c)));
+      if (!is_new) continue;
+      auto made = ranker_.described(std::move(c));
+      if (made.predicted.fits) list.push_back(std::move(made));
+      else ++unfit;
     }
     return list;
   }
@@ -196,11 +235,12 @@ class tuner {
     return list;
   }
 
-  /// Finds the fidelity level of the ranker, which has not seen the last trials yet, and trains it.
+  /// Finds the fidelity level of the ranker by the trials that it was not trained on yet, those of
+  /// the last round, and trains it on all.
   void learn() {
     if (o_.filters) {
       std::vector<double> scores, seconds;
-      auto const first = own_.size() - std::min(own_.size(), recent);
+      auto const first = learned_;
       for (auto k = first; k < own_.size(); ++k) {
         scores.push_back(ranker_.score(ranker_.described(own_[k].strategy)));
         seconds.push_back(own_[k].seconds);
@@ -208,10 +248,13 @@ class tuner {
       level_ = fidelity_trial(scores, seconds, o_.accuracy);
       if (level_) *level_ += first;
     }
-    ranker_.fit(own_, others_);
+    train();
   }
 
-  static constexpr std::size_t recent = 50;  // trials that test the fidelity
+  void train() {
+    ranker_.fit(own_, others_);
+    learned_ = own_.size();
+  }
 
   strategy_space const& space_;
   tuning_options const& o_;
@@ -224,6 +267,7 @@ class tuner {
   std::optional<candidate> optimum_;
   std::optional<std::size_t> level_;
   int done_ = 0;
+  std::size_t learned_ = 0;  // trials of own_ that the ranker was trained on
 };
 
 }  // namespace detail
@@ -233,8 +277,9 @@ class tuner {
 /// seconds, averaged over some steps after a warm-up; it must return the same number on all ranks,
 /// since all of them choose the next trial by it. With the first form, gradients are divided as the
 /// library divides them. Communicates nothing itself. Throws ashlar::error if `chosen` is a plan of
-/// another net, if it keeps gradients in rows, if the earlier trials are of another net, if
-/// no candidate fits in memory, or if seconds are not positive. Source: Algorithm 1 of AutoDist.
+/// another net, if it keeps gradients in rows or has wires, if the earlier trials are of another
+/// net, if a round has no proposals or no trials, if no candidate fits in memory, or if seconds are
+/// not positive. Source: Algorithm 1 of AutoDist.
 template <int N, class Measure>
 basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                     machine const& m, tuning_options const& options, Measure seconds_of_step) {
@@ -248,7 +293,8 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
     else return seconds_of_step(plan);
   };
   auto how = options;
-  how.sampling.divides = takes_division;
+  // Without overlap, all divisions have the same step.
+  how.sampling.divides = takes_division && net.overlap;
   detail::tuner<decltype(measure)> run(space, how, measure);
   basic_tuned<N> made;
   made.log = run.run();
@@ -259,6 +305,7 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
   made.chosen = search::with_capacity<N>(space.plan_of(best->strategy));
   made.division = best->strategy.division;
   made.seconds = best->seconds;
+  made.trials = run.done();
   return made;
 }
 
