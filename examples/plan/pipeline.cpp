@@ -92,7 +92,9 @@ std::optional<options> run_pipeline(options const& o) {
   std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
   int const searches = tried;
   auto chosen = in_micro_batches(o, found.micro_batches());
-  if (!o.pins.empty()) chosen.seconds_without_pins = search_in(stages, machine, {}).seconds();
+  // A plan of another algorithm is compared with a plan of that algorithm (main.cpp).
+  if (!o.pins.empty() && o.algorithm == "exact")
+    chosen.seconds_without_pins = search_in(stages, machine, {}).seconds();
   line.show("");
   if (found.stages.size() == 1) {
     std::printf("one stage%s is best, %d micro-batch%s of %lld:\n\n",

@@ -46,17 +46,6 @@ int branches_of(search::problem const& net) {
   return begins;
 }
 
-/// Makes a segment of most layers, residuals and branches that are in no other one.
-void add_whole_segments(search::problem& net, random_cases& draw) {
-  for (int i = 0; i < net.size();) {
-    int const end = end_of(net, i) + 1;
-    bool const again = draw.below(4) > 0;
-    for (int k = i; k < end && again; ++k) net[k].segment = net.segments;
-    net.segments += again;
-    i = end;
-  }
-}
-
 /// Returns the seconds of the fastest plan within the memory of the machine, by trying all plans
 /// with each number of recomputed segments.
 double least_seconds(search::problem net, ashlar::topology const& t, ashlar::machine const& m) {
@@ -105,7 +94,7 @@ TEST_CASE("random series-parallel nets within a memory limit: no plan that fits 
     auto m = draw.machine();
     int const begins = branches_of(net);
     if (begins == 0 || plans_of(net, t) > 3e4) continue;
-    if (n % 2 == 0) add_whole_segments(net, draw);
+    if (n % 2 == 0) add_segments(net, draw);
     auto const fastest = search::optimal(net, t, m);
     search::detail::no_watch alone;
     search::detail::recomputation_search all(net, t, m, search::any_choice{}, alone);

@@ -152,4 +152,26 @@ class random_cases {
   bool branches_;  ///< whether nets have branches
 };
 
+/// Marks random groups of consecutive layers, residuals, skips and branches from element `first`
+/// until before element `last` as segments (units of recomputation). Segments may also begin inside
+/// residuals and skips.
+inline void add_segments(search::problem& net, random_cases& draw, int first, int last) {
+  for (int i = first; i < last;) {
+    int end = i;
+    for (int n = 1 + draw.below(3); n > 0 && end < last; --n) end = end_of(net, end) + 1;
+    bool const residual = net[i].kind == search::element_kind::residual_begin;
+    if (draw.below(3) > (residual ? 1 : 0)) {
+      for (int k = i; k < end; ++k) net[k].segment = net.segments;
+      ++net.segments;
+      i = end;
+    } else {
+      if (residual) add_segments(net, draw, i + 1, net[i].partner);
+      i = end_of(net, i) + 1;
+    }
+  }
+}
+inline void add_segments(search::problem& net, random_cases& draw) {
+  add_segments(net, draw, 0, net.size());
+}
+
 }  // namespace ashlar_test

@@ -26,28 +26,6 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Marks random groups of consecutive layers and complete residuals as segments (units of
-/// recomputation).
-void add_segments(search::problem& net, random_cases& draw) {
-  // A segment contains whole skips and residuals, as in every net that nn::segment and nn::repeat
-  // make.
-  std::vector<int> cut;
-  for (int const point : search::detail::cutting_points(net)) {
-    bool inside = false;
-    for (int i = 0; i < point; ++i) inside = inside || net[i].partner >= point;
-    if (!inside) cut.push_back(point);
-  }
-  for (std::size_t u = 0; u + 1 < cut.size();) {
-    std::size_t const end = std::min(u + 1 + static_cast<std::size_t>(draw.below(3)),
-                                     cut.size() - 1);
-    if (draw.below(4) > 0) {
-      for (int i = cut[u]; i < cut[end]; ++i) net[i].segment = net.segments;
-      ++net.segments;
-    }
-    u = end;
-  }
-}
-
 /// Returns a chain of elementwise layers. Some layers save much for the backward pass and compute
 /// little. Other layers save little and compute much.
 search::problem chain_of_maps(random_cases& draw) {
@@ -62,6 +40,20 @@ search::problem chain_of_maps(random_cases& draw) {
   }
   net.add(cross_entropy_spec(x));
   return net;
+}
+
+/// Adds elementwise layers and residuals, which may be inside each other. The layers need random
+/// amounts of memory while they run and for the backward pass.
+void add_nested_maps(search::problem& net, shape const& x, random_cases& draw, int depth) {
+  for (int n = 1 + draw.below(3); n > 0; --n) {
+    if (depth > 0 && draw.below(2)) {
+      add_residual(net, x, [&](search::problem& p) { add_nested_maps(p, x, draw, depth - 1); });
+      continue;
+    }
+    auto spec = map_spec("map", x, ashlar::nonlinear_training_rows("md"), draw.below(3));
+    spec.workspace_values = draw.below(3) * double(count(x));
+    net.add(spec);
+  }
 }
 
 bool is_recomputed(search::problem const& net, int i, int again) {
@@ -218,6 +210,40 @@ TEST_CASE("the least memory may be that of any number of recomputed segments") {
       optimal(net, one, m),
       doctest::Contains(("possible is " + ashlar::bytes_text(double(least))).c_str()),
       ashlar::error);
+}
+
+TEST_CASE("no plan needs less than the least memory, wherever segments begin inside residuals") {
+  int inside = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    random_cases draw(seed);
+    search::problem net;
+    net.optimizer_states = 0;
+    shape const x{2 + draw.below(5), 2 + draw.below(5)};
+    if (draw.below(2)) net.add(linear_spec(x, x[1]));
+    add_residual(net, x, [&](search::problem& p) { add_nested_maps(p, x, draw, 2); });
+    net.add(cross_entropy_spec(x));
+    if (net.size() > 12) continue;
+    add_segments(net, draw);
+    for (int i = 1; i < net.size(); ++i)
+      inside += net[i - 1].kind == search::element_kind::residual_begin && net[i].segment >= 0 &&
+                net[i - 1].segment < 0;
+    ashlar::topology const t{{"a", 2}};
+    auto m = draw.machine();
+    CAPTURE(seed);
+    for (net.recomputed = 0; net.recomputed <= net.segments; ++net.recomputed) {
+      search::chain_model<search::dynamic_size> const model(net, t, m, search::any_choice{},
+                                                            search::pruning::keep_all);
+      ashlar::scratch<int> path(static_cast<std::size_t>(net.size()));
+      auto const least = search::detail::least_memory(model, path);
+      CHECK(least.complete);
+      // A limit of exactly these bytes leaves the plan, and a smaller one leaves none.
+      CHECK(search::detail::least_memory_path(model, least.bytes, false, path).bytes ==
+            least.bytes);
+      m.memory = least.bytes - 1;
+      CHECK_THROWS_AS(exhaustive(net, t, m), ashlar::error);
+    }
+  }
+  CHECK(inside > 50);
 }
 
 TEST_CASE("below a memory limit the best number of segments is recomputed") {

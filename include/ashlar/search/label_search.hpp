@@ -86,7 +86,7 @@ class label_search : public label_set<N> {
              {});
       reduce(lists.data()[k], 0);
     }
-    lists = level(0, last, static_cast<label_lists&&>(lists), rest, {}, {});
+    lists = level(0, last, static_cast<label_lists&&>(lists), rest, {});
     int best = -1;
     double found = this->known_;
     std::int64_t most = limit_;
@@ -153,31 +153,28 @@ class label_search : public label_set<N> {
   ///   lists   the labels of `first`
   ///   rest    the result of what_follows for these elements
   ///   around  what surrounds the elements
-  ///   held    the bytes that all enclosing residual blocks and branches hold
   constexpr label_lists level(int first, int last, label_lists lists,
-                              scratch<scratch<double>> const& rest, enclosing const& around,
-                              held_by_residuals const& held) {
+                              scratch<scratch<double>> const& rest, enclosing const& around) {
     for (int i = first;;) {
       bool any = false;
       for (auto const& list : lists) any = any || !list.empty();
       if (!any) return label_lists(static_cast<std::size_t>(model_.choices(last).size()));
-      if (model_.kind(i) == element_kind::residual_begin) {
-        int const end = model_.partner(i);
-        for (int r = 0; r < static_cast<int>(lists.size()); ++r)
-          if (!lists.data()[r].empty())
-            lists.data()[r] = through(i, end, r, lists.data()[r], rest.data()[end].data()[r], held);
-        i = end;
-      } else if (model_.kind(i) == element_kind::branch_begin) {
-        int const end = model_.end(i), width = model_.choices(end).size();
+      int const end = model_.end(i);
+      if (end != i) {
+        bool const branch = model_.kind(i) == element_kind::branch_begin;
+        int const width = model_.choices(end).size(), begins = static_cast<int>(lists.size());
         label_lists ended(static_cast<std::size_t>(width));
         for (int s = 0; s < width; ++s) {
           std::vector<label> arrived;
-          for (int r = 0; r < static_cast<int>(lists.size()); ++r) {
-            if (lists.data()[r].empty()) continue;
-            across(i, r, s, lists.data()[r], rest.data()[end].data()[s], around);
-            arrived.insert(arrived.end(), candidates_.begin(), candidates_.end());
-            candidates_.clear();
-          }
+          // The begin and the end of a residual block have the same choice.
+          for (int r = branch ? 0 : s; r < (branch ? begins : s + 1); ++r)
+            for_equally_held(lists.data()[r], [&](std::vector<int> const& list) {
+              double const after = rest.data()[end].data()[s];
+              if (branch) across(i, r, s, list, after, around);
+              else through(i, end, s, list, after);
+              arrived.insert(arrived.end(), candidates_.begin(), candidates_.end());
+              candidates_.clear();
+            });
           candidates_ = static_cast<std::vector<label>&&>(arrived);
           reduce(ended.data()[s], end);
         }
@@ -199,23 +196,36 @@ class label_search : public label_set<N> {
     }
   }
 
+  /// Calls `run` with each part of a list whose labels hold equal bytes for residual blocks and
+  /// branches. If a recomputed segment begins right behind the begin of a block, these bytes depend
+  /// on whether the input of the segment is redistributed, so they differ between labels behind it.
+  template <class Run>
+  constexpr void for_equally_held(std::vector<int> list, Run const& run) const {
+    while (!list.empty()) {
+      auto const held = held_in(list);
+      std::vector<int> equal, others;
+      for (int const l : list)
+        (labels_.data()[l].memory.residuals == held ? equal : others).push_back(l);
+      run(equal);
+      list = static_cast<std::vector<int>&&>(others);
+    }
+  }
+
   /// Extends labels (partial plans) from the begin of a residual block to its end. Both take choice
-  /// `r`. Returns the labels of the end.
-  ///   list       the labels of the begin
+  /// `r`. The labels of the end are the candidates.
+  ///   list       the labels of the begin, which hold equal bytes (for_equally_held)
   ///   rest       the least cost of all elements after the end
-  ///   in_front   the bytes that the enclosing residual blocks hold
-  constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
-                                     double rest, held_by_residuals const& in_front) {
-    std::vector<int> result;
-    auto const held = held_in(list);
-    auto const outside = memory_.outside_of(in_front, held);
+  constexpr void through(int begin, int end, int r, std::vector<int> const& list, double rest) {
+    int const parent = labels_.data()[list.data()[0]].parent;
+    auto const in_front = parent < 0 ? held_by_residuals{}
+                                     : labels_.data()[parent].memory.residuals;
+    auto const outside = memory_.outside_of(in_front, held_in(list));
     auto const arrive = [&](std::vector<int> const& from, double way) {
       for (int const l : from) extend(l, way, end, r, rest, {}, outside);
     };
     if (end == begin + 1) {
       arrive(list, model_.boundary(begin)[r * model_.choices(end).size() + r]);
-      reduce(result, end);
-      return result;
+      return;
     }
     enclosing const inside{r, ends_in_sum(model_.net(), end)};
     int const n = model_.choices(begin + 1).size(), before = model_.choices(end - 1).size();
@@ -230,15 +240,13 @@ class label_search : public label_set<N> {
         extend(l, from[k], begin + 1, k, within.data()[begin + 1].data()[k], inside, {});
       reduce(lists.data()[k], begin + 1);
     }
-    lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, inside, held);
+    lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, inside);
     for (int k = 0; k < static_cast<int>(lists.size()); ++k) arrive(lists.data()[k], to[k]);
-    reduce(result, end);
-    return result;
   }
 
   /// Extends labels through the branch that begins at element `begin`, to its end. The begin takes
   /// choice r, the end and the turn take choice s. The labels of the end are the candidates.
-  ///   list     the labels of the begin
+  ///   list     the labels of the begin, which hold equal bytes (for_equally_held)
   ///   rest     the least cost of all elements after the end
   ///   around   what surrounds the branch
   constexpr void across(int begin, int r, int s, std::vector<int> const& list, double rest,
@@ -257,6 +265,9 @@ class label_search : public label_set<N> {
       if (!any) return;
     }
     branch_so_far branch = begun_.data()[begin].data()[r];
+    auto const held = held_in(list);
+    branch.around = {held.forward - branch.x.own, held.backward - branch.of_second,
+                     held.again - branch.x.again};
     memory_.set_gradient_of_first(branch, begin, s, around);
     layer_choice turn_choice;
     element_bytes const turn_bytes = memory_.turn_of(begin, r, s, turn_choice);
@@ -271,7 +282,7 @@ class label_search : public label_set<N> {
     int const width = model_.choices(begin + 1).size();
     double const* const from_begin = model_.boundary(begin) + r * width;
     through_net(
-        begin, turn, s, what_follows_to(begin, turn, s, least), in_first, held_in(list),
+        begin, turn, s, what_follows_to(begin, turn, s, least), in_first,
         [&](int k, double after) {
           for (int const l : list) extend(l, from_begin[k], begin + 1, k, after, in_first, {});
         },
@@ -286,7 +297,7 @@ class label_search : public label_set<N> {
     reduce(turned, turn);
     if (turned.empty()) return;
     through_net(
-        turn, end, s, second, in_second, held_in(turned),
+        turn, end, s, second, in_second,
         [&](int k, double after) {
           for (int const l : turned)
             extend(labels_.data()[l], l, from_turn[k], turn + 1, k, after,
@@ -304,20 +315,19 @@ class label_search : public label_set<N> {
   /// Extends labels through one net of a branch, from the element behind `from` to `to`. `from` and
   /// `to` are two neighbours of the branch's begin, turn and end; `to` takes choice s.
   ///   rest              the result of what_follows_to
-  ///   around, held      as in level()
+  ///   around            as in level()
   ///   start(k, after)   makes the candidates for choice k of the first element
   ///   arrive(l, way)    extends label l to `to`, with the moves in front of it
   template <class Start, class Arrive>
   constexpr void through_net(int from, int to, int s, scratch<scratch<double>> const& rest,
-                             enclosing const& around, held_by_residuals const& held,
-                             Start const& start, Arrive const& arrive) {
+                             enclosing const& around, Start const& start, Arrive const& arrive) {
     int const n = model_.choices(from + 1).size(), before = model_.choices(to - 1).size();
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
       start(k, rest.data()[from + 1].data()[k]);
       reduce(lists.data()[k], from + 1);
     }
-    lists = level(from + 1, to - 1, static_cast<label_lists&&>(lists), rest, around, held);
+    lists = level(from + 1, to - 1, static_cast<label_lists&&>(lists), rest, around);
     double const* const way = model_.boundary_from_right(to - 1) + s * before;
     for (int k = 0; k < before; ++k)
       for (int const l : lists.data()[k]) arrive(l, way[k]);
@@ -340,7 +350,7 @@ class label_search : public label_set<N> {
 
   chain_memory<N> memory_;
   /// Per branch and choice of its begin: what is known of the branch since its begin was added
-  /// last. It is the same for all labels of the begin with this choice.
+  /// last. All but `around` is the same for all labels of the begin with this choice.
   scratch<scratch<branch_so_far>> begun_;
 };
 

@@ -52,6 +52,8 @@ struct crossing {
 /// pass, its backward pass and its recomputation.
 struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
+
+  constexpr bool operator==(held_by_residuals const&) const = default;
 };
 
 /// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
@@ -75,7 +77,9 @@ struct memory_so_far {
 
   /// Returns true if a step that begins like this state needs at most as much memory as one that
   /// begins like `other`, for every continuation of the layer chain. Both states must end with the
-  /// same choice and be inside residuals with the same choices.
+  /// same choice and be inside residuals with the same choices. Then only `residuals.forward` can
+  /// differ in `residuals`: where a recomputed segment holds the input of a residual, this input
+  /// counts in `forward` instead.
   ///
   ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
   ///           bytes of later elements
@@ -83,8 +87,9 @@ struct memory_so_far {
   ///           to renew their parameters
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
-    return backward <= other.backward && forward <= other.forward && peak <= least &&
-           again <= other.again && renew <= other.renew &&
+    return backward <= other.backward && forward <= other.forward &&
+           forward + residuals.forward <= other.forward + other.residuals.forward &&
+           peak <= least && again <= other.again && renew <= other.renew &&
            (synchronize <= other.synchronize || synchronize + renew + later <= least);
   }
 };
