@@ -57,11 +57,12 @@ inline auto every_operator() {
         auto const u = einsum<"bsd,ed->bse">(x, w);
         auto const v = where(relu(u), softmax(u), 2 - abs(u));
         auto const apart = max(u, -1) - min(u, -1) + 1;
-        return permute<0, 2, 1>(permute<0, 2, 1>(v) * 0.5) + u / apart;
+        return permute<0, 2, 1>(permute<0, 2, 1>(v) * 0.5) + (1 + u) / apart + 1 / apart;
       },
       nn::weight("w", {6, 6}));
   auto const doubled = nn::formula("doubled", [](auto x) {
-    return concat<2>(x, flatten<2, 3>(split_dim(x, 2, {2, 3})));
+    auto const turned = concat<2>(slice<2>(x, 3, 3), slice<2>(x, 0, 3));
+    return concat<2>(turned, flatten<2, 3>(split_dim(x, 2, {2, 3})));
   });
   auto const logits = nn::formula(
       "logits", [](auto x, auto w) { return 3 * matmul(x, w); }, nn::weight("w", {12, 11}));

@@ -132,8 +132,10 @@ TEST_CASE("small problems: the search finds the shortest list order, and ours is
     check_schedule(p, ours);
     CHECK(double(ours.elements()) <= 1.01 * double(ours.least_elements));
     CHECK(ours.least_elements <= best);
-    for (auto const& o : {naive_order(p), balanced_order(p), greedy_order(p, 3, 10)})
+    for (auto const& o : {naive_order(p), balanced_order(p), greedy_order(p, 3, 10)}) {
       CHECK(o.length == length_of(p, o));
+      CHECK(o.length >= best);
+    }
     if (turn % 5 != 0) continue;
     for (auto const& algorithm : crossing_algorithms) {
       CAPTURE(algorithm.name);

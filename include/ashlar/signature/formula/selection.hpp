@@ -53,8 +53,8 @@ constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64
   shape const x = g[a].extents;
   if (begin < 0 || size < 1 || (x[dim] != -1 && (begin > x[dim] || size > x[dim] - begin)))
     throw error(g.name, "slice of " + to_string(x) + ": the range [" + std::to_string(begin) +
-                            ", " + std::to_string(begin + size) + ") of dim " +
-                            std::to_string(dim) + " is empty or not within 0 and " +
+                            ", " + std::to_string(begin) + " + " + std::to_string(size) +
+                            ") of dim " + std::to_string(dim) + " is empty or not within 0 and " +
                             std::to_string(x[dim]) + ".");
   node n;
   n.what = operation::slice;

@@ -102,7 +102,8 @@ class pipeline_clock {
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
 
-  /// Returns when the part has ended the passes that it has run so far.
+  /// Returns when the part has ended the passes that it has run so far and can begin the sends of
+  /// the last one.
   constexpr double free_at(int position) const { return free_.data()[position]; }
 
   /// Runs a pass whose input is there, and the transfers of its results.
