@@ -139,7 +139,8 @@ TEST_CASE("nn::verify finds nothing wrong with elements that are cut out") {
   auto const beyond = nn::formula("beyond", [](auto x) { return slice<1>(x, 3, 2); });
   CHECK(message_of([&] {
           beyond.spec({5, 4});
-        }) == "beyond: slice of 5x4: the range [3, 3 + 2) of dim 1 is empty or not within 0 and 4.");
+        }) ==
+        "beyond: slice of 5x4: the range [3, 3 + 2) of dim 1 is empty or not within 0 and 4.");
 }
 
 TEST_CASE("nn::verify finds nothing wrong with attention by letters") {
