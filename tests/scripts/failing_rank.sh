@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-# processors: 1
 #
 # Tests that if one rank fails, the whole job ends soon, with a non-zero exit status and one message
 # that says what failed and where. tests/programs/failing_rank.cpp lists the ways to fail.

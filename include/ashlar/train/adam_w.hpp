@@ -103,7 +103,8 @@ class adam_w_state {
     f.epsilon = options_.epsilon;
     f.weight_decay = decays ? options_.weight_decay : 0;
     f.correction1 = 1 - std::pow(f.beta1, static_cast<double>(step));
-    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(scale.squares));
+    auto const squares = scale.squares < 0 ? step : scale.squares;
+    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(squares));
     f.gradient_scale = scale.clip;
     return f;
   }

@@ -49,13 +49,13 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient. Averages of squared gradients contain `squares` squares after the update, and stay
-/// as they are if `keeps_squares` is set. If `is_momentum` is set, the gradient is already an
+/// the gradient. Averages of squared gradients contain `squares` squares after the update, or one of
+/// each update if it is negative. They stay as they are if `keeps_squares` is set. If `is_momentum` is set, the gradient is already an
 /// average of gradients (sent_gradient.hpp).
 struct update_scale {
   double rate = 1;
   double clip = 1;
-  std::int64_t squares = 0;
+  std::int64_t squares = -1;
   bool keeps_squares = false;
   bool is_momentum = false;
 };
