@@ -49,8 +49,8 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient. Averages of squared gradients contain `squares` squares after the update, or one of
-/// each update if the number is negative. They stay as they are if `keeps_squares` is set. If
+/// the gradient. Averages of squared gradients contain `squares` squares after the update, or one
+/// of each update if the number is negative. They stay as they are if `keeps_squares` is set. If
 /// `is_momentum` is set, the gradient is already an average of gradients (sent_gradient.hpp).
 struct update_scale {
   double rate = 1;
