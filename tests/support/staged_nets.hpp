@@ -45,14 +45,14 @@ inline std::vector<int> even_limits(ashlar::search::problem const& net, int stag
 }
 
 /// Returns whether a net whose stages are on `parts` parts of a mesh, cut at `limits`, must have
-/// the same bits as in one stage. The bits may differ, because a sum has other addends or another
-/// order, if
+/// the same bits as in one stage. On one part nothing crosses, so its stages sum as one stage does.
+/// On several parts the bits may differ, because a sum has other addends or another order, if
 ///
 ///   a partial tensor arrives   its addends are not the ones that one stage has
 ///   three addends or more      the crossing may sum by other collectives than one stage, such as a
 ///   leave                      reduce-scatter in place of an all-reduce. The order of a sum depends
 ///                              on how the tensor is divided for it (comm/sum_order.hpp). With two
-///                              addends both orders give the same bits. On one part nothing crosses.
+///                              addends both orders give the same bits.
 inline bool sums_as_one_stage(ashlar::search::problem const& net,
                               ashlar::search::plan const& chosen, std::vector<int> const& limits,
                               int parts) {
@@ -60,8 +60,9 @@ inline bool sums_as_one_stage(ashlar::search::problem const& net,
     return ashlar::detail::addends_of(p, chosen.mesh);
   };
   auto const alike = [&](ashlar::placement const& from, ashlar::placement const& to) {
-    return addends(to) == 1 && (addends(from) <= 2 || parts == 1);
+    return addends(from) <= 2 && addends(to) == 1;
   };
+  if (parts == 1) return true;
   bool all = true;
   for (auto const& skip : ashlar::search::cut_skips(net, limits))
     all = all && alike(chosen[skip.begin].y, chosen[skip.end].x) &&
