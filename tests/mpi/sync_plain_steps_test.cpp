@@ -29,6 +29,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/high_water.hpp>
+#include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
@@ -179,6 +180,21 @@ TEST_CASE("wires with momentum send the average of the gradients since the plain
         CHECK(std::abs(it.second[i] - (before[i] + 2 * last[i]) / 3) <= 1e-6f);
     }
   }
+}
+
+TEST_CASE("plain steps are refused with delayed gradients") {
+  auto const net = tiny_problem();
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  auto const exact = search::data_parallel(net, m.topology(), m.machine());
+  auto const plain = plain_at_first(net, exact, wires::with_feedback(wires::int8), m.machine());
+  char const* const lost = "gradients are delayed, but those under way when plain steps end";
+  auto const delayed = sync::delayed{1}(net, plain, m.machine());
+  auto const placed = message_of([&] { nn::place<float>(tiny_gpt, m, delayed, 7); });
+  CHECK(has(placed, std::string("nn::place: ") + lost));
+  auto const first = sync::delayed{1}(net, exact, m.machine());
+  auto const encoded = message_of(
+      [&] { plain_at_first(net, first, wires::with_feedback(wires::int8), m.machine()); });
+  CHECK(has(encoded, std::string("sync::encoded: ") + lost));
 }
 
 TEST_CASE("momentum is refused without plain steps, and by an optimizer that does not take it") {

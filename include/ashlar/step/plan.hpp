@@ -176,6 +176,9 @@ constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   if (chosen.plain_steps == 0 &&
       any_parameter(chosen, [](parameter_choice const& p) { return p.wire.momentum; }))
     return momentum_fault;
+  if (is_plain_step(chosen, 0) && has_delays(chosen))
+    return "gradients are delayed, but those under way when plain steps end would be lost. Let "
+           "plain_steps be 0, or delay no gradient.";
   return nullptr;
 }
 
