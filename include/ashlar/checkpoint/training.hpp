@@ -110,7 +110,8 @@ inline constexpr char const* seed_key = "ashlar seed";
 /// The key of the plan, the mesh and the stages of which the errors of wires are, in the metadata.
 inline constexpr char const* wire_key = "ashlar wires";
 
-/// The same for the delayed gradients. The first step that they may be of precedes it.
+/// The key of the delayed gradients, in the metadata: the first step whose gradients the training
+/// has (trainer::first_gradient), and the plan, the mesh and the stages.
 inline constexpr char const* delay_key = "ashlar delays";
 
 /// The key of the numbers of squares in the averages of squared gradients, in the metadata.

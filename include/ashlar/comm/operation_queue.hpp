@@ -69,6 +69,19 @@ class operation_queue {
     if (idle()) whole_->since_ = {};
     whole_->under_way_.push_back(&p);
   }
+  /// Adds the operation and calls begin(), with which it begins. If begin() throws, removes the
+  /// operation and abandons the transfers.
+  template <class Begin>
+  void begin(pending_operation& p, Begin const& begin) {
+    add(p);
+    try {
+      begin();
+    } catch (...) {
+      remove(p);
+      abandon();
+      throw;
+    }
+  }
   void remove(pending_operation& p) {
     if (std::erase(whole_->under_way_, &p) > 0 && idle())
       whole_->seconds_ += whole_->since_.seconds();

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/gradient_sum.hpp>
 #include <ashlar/nn/placed_array.hpp>
 #include <ashlar/step/program.hpp>
 
@@ -152,12 +153,6 @@ class delayed_gradients {
                                strided_block(x.local_box(), x.local_box(), x.local_box()), x.type(),
                                x.data(), made.data());
     return made;
-  }
-  static void set_to_zero(tensor_type const& x) {
-    auto const& on = x.mesh().processor();
-    if (x.type() == element_type::f64)
-      fill(on, 0.0, x.local_elements(), x.template data_as<double>());
-    else fill(on, 0.0f, x.local_elements(), x.template data_as<float>());
   }
 
   nodes const* elements_;

@@ -33,10 +33,10 @@
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
-#include <ashlar/nn/add_gradient.hpp>
 #include <ashlar/nn/delayed_gradients.hpp>
 #include <ashlar/nn/errors_of_moves.hpp>
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/gradient_sum.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/parameter_slots.hpp>
 #include <ashlar/nn/profile_ranges.hpp>

@@ -34,6 +34,7 @@
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/gradient_rows.hpp>
+#include <ashlar/nn/gradient_sum.hpp>
 #include <ashlar/step/layer_spec.hpp>
 #include <ashlar/step/plan.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -156,9 +157,7 @@ class parameter {
   void clear() {
     if (rows_ != nullptr) rows_->clear();
     gradient_ = {};  // freed before the next passes, which need the memory
-    if (sum_.type() == element_type::f64)
-      fill(processor(), 0.0, sum_.local_elements(), sum_.template data_as<double>());
-    else fill(processor(), 0.0f, sum_.local_elements(), sum_.template data_as<float>());
+    set_to_zero(sum_);
   }
 
  private:

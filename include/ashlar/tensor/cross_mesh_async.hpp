@@ -35,14 +35,7 @@ class running_departure final : public pending_operation {
         steps_(x, mesh_.prepared(x.extents(), static_cast<int>(size_of(x.type())),
                                  plan_->plan.before.from, plan_->plan.before.to)) {
     mesh_.announce_crossing(number);
-    mesh_.operations().add(*this);
-    try {
-      advance();
-    } catch (...) {
-      mesh_.operations().remove(*this);
-      mesh_.operations().abandon();
-      throw;
-    }
+    mesh_.operations().begin(*this, [&] { advance(); });
   }
   running_departure(running_departure const&) = delete;
   running_departure& operator=(running_departure const&) = delete;

@@ -60,14 +60,7 @@ class running_plan final : public pending_operation {
       if (communicates(k)) mesh_.compare_with_group(what(k), carried_type(k));
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
       tickets_.push_back(communicates(k) ? mesh_.take_ticket(what(k)) : 0);
-    mesh_.operations().add(*this);
-    try {
-      advance();
-    } catch (...) {
-      mesh_.operations().remove(*this);
-      mesh_.operations().abandon();
-      throw;
-    }
+    mesh_.operations().begin(*this, [&] { advance(); });
   }
   running_plan(shard x, std::shared_ptr<prepared_plan const> plan,
                std::unique_ptr<pending_operation> arrival = {})

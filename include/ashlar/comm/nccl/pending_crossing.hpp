@@ -37,14 +37,7 @@ class pending_crossing final : public pending_operation {
                              "part. Run a pipeline without a graph.");
     queue_->operations().refuse_if_abandoned();
     queue_->turns().announce_crossing(turn_);
-    queue_->operations().add(*this);
-    try {
-      is_given();
-    } catch (...) {
-      queue_->operations().abandon();
-      queue_->operations().remove(*this);
-      throw;
-    }
+    queue_->operations().begin(*this, [&] { is_given(); });
   }
   pending_crossing(pending_crossing const&) = delete;
   pending_crossing& operator=(pending_crossing const&) = delete;
