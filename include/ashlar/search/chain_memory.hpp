@@ -105,9 +105,10 @@ class chain_memory {
 
   /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // The model's memory figures are valid only if the neighbours of each residual block view the
-    // block's input with the same extents as the block. If they do not (`plain` is false), the
-    // memory is computed from the complete plan.
+    // The model's memory figures do not suffice for nets with branches, since the memory of a turn
+    // depends on both ends of its branch, nor if neighbours of a residual block view the block's
+    // input with other extents. In both cases `plain` is false, and the memory is computed from the
+    // complete plan.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(

@@ -104,12 +104,14 @@ constexpr void check_branch(basic_problem<N> const& net, int i) {
     if (net[k].segment != net[begin].segment) refuse("no segment begins or ends inside a branch.");
   layer_spec const &first = net.spec(begin), &turn = net.spec(i), &last = net.spec(end);
   bool const by_formula = net[end].kind == element_kind::branch_formula;
-  bool fits = first.x == first.y && turn.y == first.x && turn.x.rank() == last.x.rank() &&
-              (by_formula || last.y.rank() == last.x.rank());
+  bool fits = first.x == first.y && turn.y == first.x && turn.x.rank() == last.x.rank();
+  if (by_formula) {
+    if (!fits || !(turn.x == last.x))
+      refuse("the formula that ends a branch joins two tensors of equal extents.");
+    return;
+  }
+  fits = fits && last.y.rank() == last.x.rank();
   int joined = 0;
-  if (by_formula && !(fits && turn.x == last.x))
-    refuse("the formula that ends a branch joins two tensors of equal extents.");
-  if (by_formula) return;
   for (int d = 0; fits && d < last.x.rank(); ++d) {
     if (last.y[d] == last.x[d] && turn.x[d] == last.x[d]) continue;
     fits = net[end].kind == element_kind::branch_join && last.y[d] == last.x[d] + turn.x[d];

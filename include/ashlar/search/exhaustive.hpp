@@ -35,8 +35,9 @@ class enumeration {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
       // The memory of a net with branches is computed from the complete plan only.
-      if (limit_ > 0 && branches_ && memory_.of(now_) > limit_) return;
-      if (limit_ > 0 && !branches_ && memory_.whole(memory, now_.data()[i - 1]) > limit_) return;
+      if (limit_ > 0 &&
+          (branches_ ? memory_.of(now_) : memory_.whole(memory, now_.data()[i - 1])) > limit_)
+        return;
       least_ = weight;
       best_ = now_;
       watch_.improves(weight);

@@ -156,9 +156,8 @@ class label_search : public label_set<N> {
   constexpr label_lists level(int first, int last, label_lists lists,
                               scratch<scratch<double>> const& rest, enclosing const& around) {
     for (int i = first;;) {
-      bool any = false;
-      for (auto const& list : lists) any = any || !list.empty();
-      if (!any) return label_lists(static_cast<std::size_t>(model_.choices(last).size()));
+      if (std::all_of(lists.begin(), lists.end(), [](auto const& list) { return list.empty(); }))
+        return label_lists(static_cast<std::size_t>(model_.choices(last).size()));
       int const end = model_.end(i);
       if (end != i) {
         bool const branch = model_.kind(i) == element_kind::branch_begin;
@@ -220,28 +219,20 @@ class label_search : public label_set<N> {
     auto const in_front = parent < 0 ? held_by_residuals{}
                                      : labels_.data()[parent].memory.residuals;
     auto const outside = memory_.outside_of(in_front, held_in(list));
-    auto const arrive = [&](std::vector<int> const& from, double way) {
-      for (int const l : from) extend(l, way, end, r, rest, {}, outside);
-    };
+    auto const arrive = [&](int l, double way) { extend(l, way, end, r, rest, {}, outside); };
+    int const n = model_.choices(begin + 1).size();
+    double const* const from = model_.boundary(begin) + r * n;
     if (end == begin + 1) {
-      arrive(list, model_.boundary(begin)[r * model_.choices(end).size() + r]);
+      for (int const l : list) arrive(l, from[r]);
       return;
     }
     enclosing const inside{r, ends_in_sum(model_.net(), end)};
-    int const n = model_.choices(begin + 1).size(), before = model_.choices(end - 1).size();
-    double const *const from = model_.boundary(begin) + r * n,
-                        *const to = model_.boundary_from_right(end - 1) + r * before;
-    scratch<double> after(static_cast<std::size_t>(before));
-    for (int k = 0; k < before; ++k) after.data()[k] = to[k] + rest;
-    auto const within = what_follows(begin + 1, end - 1, after);
-    label_lists lists(static_cast<std::size_t>(n));
-    for (int k = 0; k < n; ++k) {
-      for (int const l : list)
-        extend(l, from[k], begin + 1, k, within.data()[begin + 1].data()[k], inside, {});
-      reduce(lists.data()[k], begin + 1);
-    }
-    lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, inside);
-    for (int k = 0; k < static_cast<int>(lists.size()); ++k) arrive(lists.data()[k], to[k]);
+    through_net(
+        begin, end, r, what_follows_to(begin, end, r, rest), inside,
+        [&](int k, double after) {
+          for (int const l : list) extend(l, from[k], begin + 1, k, after, inside, {});
+        },
+        arrive);
   }
 
   /// Extends labels through the branch that begins at element `begin`, to its end. The begin takes
@@ -260,9 +251,11 @@ class label_search : public label_set<N> {
     if (priced_ != nullptr) {  // Most pairs of r and s cost too much.
       double const after = priced_->across(begin)[r * model_.choices(end).size() + s] + at_end +
                            rest;
-      bool any = false;
-      for (int const l : list) any = any || this->is_below(labels_.data()[l], after);
-      if (!any) return;
+      if (std::none_of(list.begin(), list.end(), [&](int l) {
+            label const& begun = labels_.data()[l];
+            return this->is_below(begun.time, begun.counted, after);
+          }))
+        return;
     }
     branch_so_far branch = begun_.data()[begin].data()[r];
     auto const held = held_in(list);
@@ -312,8 +305,8 @@ class label_search : public label_set<N> {
         });
   }
 
-  /// Extends labels through one net of a branch, from the element behind `from` to `to`. `from` and
-  /// `to` are two neighbours of the branch's begin, turn and end; `to` takes choice s.
+  /// Extends labels from element `from` to element `to`: from the begin of a residual block to its
+  /// end, or through one net of a branch. `to` takes choice s.
   ///   rest              the result of what_follows_to
   ///   around            as in level()
   ///   start(k, after)   makes the candidates for choice k of the first element

@@ -42,10 +42,10 @@ class label_set {
       : model_(model), counted_(counted), priced_(priced), price_(price), limit_(limit),
         known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Returns whether a plan that begins with the label may be better than the best known one.
-  /// `rest` is the least cost of all later elements.
-  constexpr bool is_below(label const& l, double rest) const {
-    return l.time + price_ * double(l.counted - limit_) + rest < known_;
+  /// Returns whether a plan may be better than the best known one if its first elements take `time`
+  /// and `counted` bytes. `rest` is the least cost of all later elements.
+  constexpr bool is_below(double time, std::int64_t counted, double rest) const {
+    return time + price_ * double(counted - limit_) + rest < known_;
   }
 
   /// Extends a label (a partial plan) by one element and adds the result to the candidates, unless
@@ -68,7 +68,7 @@ class label_set {
     if (priced_ != nullptr) {
       time += boundary;
       if (!model_.is_determined(i)) time += model_.choices(i).weight.data()[k];
-      if (time + price_ * double(counted - limit_) + rest >= known_) return;
+      if (!is_below(time, counted, rest)) return;
     }
     auto const needed = memory();
     std::int64_t const least = after_.least_of(needed, i);

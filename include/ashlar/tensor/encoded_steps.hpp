@@ -23,6 +23,7 @@
 
 namespace ashlar::detail {
 
+/// Throws the error about a wire with error feedback whose caller passes nothing that keeps errors.
 [[noreturn]] inline void refuse_without_errors(wire_format const& wire) {
   throw error("redistribute", "the wire " + to_string(wire) +
                                   " has error feedback. Pass a wire_errors that keeps the errors "

@@ -80,27 +80,21 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
   node const& n = g[i];
   auto const in_a = sizes(n.a), out = sizes(i);
   std::int64_t const count = product_of(out);
-  if (n.what == operation::join || n.what == operation::part) {
-    bool const joins = n.what == operation::join;
-    auto const dim = (joins ? n.out : n.in_a).view().find('C');
-    auto const outer = product_of(out.first(dim));
-    auto const first = product_of(in_a.subspan(dim)), made = product_of(out.subspan(dim));
-    if (joins) {
-      auto const second = product_of(sizes(n.b).subspan(dim));
-      copy_blocks(m, outer, first, u, first, z, made);
-      copy_blocks(m, outer, second, v, second, z + first, made);
-    } else {
-      copy_blocks(m, outer, made, u + (n.weight == 0 ? 0 : first - made), first, z, made);
-    }
-    return;
+  if (n.what == operation::join) {
+    auto const dim = n.out.view().find('C');
+    auto const outer = product_of(out.first(dim)), made = product_of(out.subspan(dim));
+    auto const first = product_of(in_a.subspan(dim)), second = product_of(sizes(n.b).subspan(dim));
+    copy_blocks(m, outer, first, u, first, z, made);
+    return copy_blocks(m, outer, second, v, second, z + first, made);
   }
-  if (n.what == operation::slice || n.what == operation::pad) {
-    bool const cuts = n.what == operation::slice;
-    auto const dim = (cuts ? n.in_a : n.out).view().find('C');
+  if (n.what == operation::part || n.what == operation::slice || n.what == operation::pad) {
+    bool const pads = n.what == operation::pad;
+    auto const dim = (pads ? n.out : n.in_a).view().find('C');
     auto const outer = product_of(out.first(dim));
     auto const from = product_of(in_a.subspan(dim)), to = product_of(out.subspan(dim));
-    auto const skipped = static_cast<std::int64_t>(n.number) * product_of(out.subspan(dim + 1));
-    if (cuts) return copy_blocks(m, outer, to, u + skipped, from, z, to);
+    auto const begin = static_cast<std::int64_t>(n.number) * product_of(out.subspan(dim + 1));
+    auto const skipped = n.what != operation::part ? begin : n.weight == 0 ? 0 : from - to;
+    if (!pads) return copy_blocks(m, outer, to, u + skipped, from, z, to);
     fill(m.processor(), T(0), count, z);
     return copy_blocks(m, outer, from, u, from, z + skipped, to);
   }

@@ -124,9 +124,7 @@ class differentiation {
         return give(n.a, product(add_pair(g_, operation::subtract, dz, row_sum), z));
       }
       case operation::permute:
-      case operation::reshape:
-        return give(n.a,
-                    add_with_dims(g_, n.what, repeated(dz, z), n.out, n.in_a, g_[n.a].extents));
+      case operation::reshape: return give(n.a, add_adjoint(g_, n.what, repeated(dz, z), n));
       case operation::keep:
       case operation::drop:
         if (n.what == operation::drop && n.a == n.b) return;  // 0 for every u
@@ -137,8 +135,9 @@ class differentiation {
         give(n.a, add_part(g_, whole, n.out, n.in_a, 0, g_[n.a].extents));
         return give(n.b, add_part(g_, whole, n.out, n.in_b, 1, g_[n.b].extents));
       }
-      case operation::slice: return give(n.a, add_pad(g_, repeated(dz, z), n));
-      case operation::take_rows: return give(n.a, add_rows_sum(g_, repeated(dz, z), n));
+      case operation::slice: return give(n.a, add_adjoint(g_, operation::pad, repeated(dz, z), n));
+      case operation::take_rows:
+        return give(n.a, add_adjoint(g_, operation::add_rows, repeated(dz, z), n));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }
   }

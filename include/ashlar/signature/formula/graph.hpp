@@ -52,8 +52,8 @@ namespace ashlar::formulas {
 ///                  gradients use it
 ///   slice          some neighbouring indices of u along the dim with the letter C; the number is
 ///                  the first of them
-///   pad            zeros with u in their midst, from this index on along the dim with the letter C;
-///                  only gradients use it
+///   pad            zeros, with u at the indices from the number on, along the dim with the letter
+///                  C; only gradients use it
 enum class operation : signed char {
   input,
   output_gradient,
@@ -154,7 +154,7 @@ struct node {
   function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
   int weight = 0;              ///< the number of the weight, or for `part` that of the part
-  double number = 0;           ///< the number a of an operator with a number
+  double number = 0;  ///< an operator's number a, the first index of slice and pad, or a direction
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
   friend constexpr bool operator==(node const&, node const&) = default;

@@ -67,16 +67,18 @@ constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64
   return g.add(n);
 }
 
-/// Adds the gradient of the operand of a slice, from the gradient `dz` of its result. `sliced` is
-/// the slice.
-constexpr int add_pad(graph& g, int dz, node const& sliced) {
+/// Adds the operator `what`, which makes the gradient of operand a of node `of` from the gradient
+/// `dz` of its result. Its dims, its number and its other operand are those of the node.
+constexpr int add_adjoint(graph& g, operation what, int dz, node const& of) {
   node n;
-  n.what = operation::pad;
+  n.what = what;
   n.a = dz;
-  n.number = sliced.number;
-  n.extents = g[sliced.a].extents;
-  n.in_a = sliced.out;
-  n.out = sliced.in_a;
+  n.b = of.b;
+  n.number = of.number;
+  n.extents = g[of.a].extents;
+  n.in_a = of.out;
+  n.in_b = of.in_b;
+  n.out = of.in_a;
   return g.add(n);
 }
 
@@ -102,20 +104,6 @@ constexpr int add_taken_rows(graph& g, int table, int ids) {
     n.out.push_back(letter);
     n.extents.extent.push_back(x[d]);
   }
-  return g.add(n);
-}
-
-/// Adds the gradient of the table of a take_rows, from the gradient `rows` of its result.
-/// `taken` is this take_rows.
-constexpr int add_rows_sum(graph& g, int rows, node const& taken) {
-  node n;
-  n.what = operation::add_rows;
-  n.a = rows;
-  n.b = taken.b;
-  n.extents = g[taken.a].extents;
-  n.in_a = taken.out;
-  n.in_b = taken.in_b;
-  n.out = taken.in_a;
   return g.add(n);
 }
 
