@@ -55,8 +55,8 @@ hidden_factors hidden_factors::varied(std::uint64_t seed, double spread) const {
 hidden_cluster::hidden_cluster(std::string const& model, std::string const& name,
                                hidden_factors const& f, sync::wire_list const& wires)
     : at_(cluster_named(name)), net_(overlapped_model(model, at_.mesh)),
-      plain_(search::data_parallel(net_, at_.mesh, at_.machine)), assumed_(at_.machine),
-      true_(at_.machine), work_(f.work), wires_(wires), space_(net_, plain_, at_.machine, wires) {
+      plain_(search::data_parallel(net_, at_.mesh, at_.machine)), true_(at_.machine), work_(f.work),
+      wires_(wires), space_(net_, plain_, at_.machine, wires) {
   for (int k = 0; k < sync::influences_size; ++k)
     true_ = scaled(true_, static_cast<sync::influence>(k), f.figures[static_cast<std::size_t>(k)]);
   // A timeline has the seconds of computations of its program. So all others are divided by the
@@ -86,12 +86,12 @@ double hidden_cluster::measured(search::plan const& plan,
 }
 
 search::plan hidden_cluster::optimum() const {
-  return sync::optimal(net_, plain_, assumed_, {.wires = wires_}).chosen;
+  return sync::optimal(net_, plain_, at_.machine, {.wires = wires_}).chosen;
 }
 
 sync::tuned hidden_cluster::tune(sync::tuning_options o) const {
   o.wires = wires_;
-  return sync::tune(net_, plain_, assumed_, o,
+  return sync::tune(net_, plain_, at_.machine, o,
                     [&](search::plan const& p, search::bucket_rule const& division) {
                       return measured(p, division);
                     });

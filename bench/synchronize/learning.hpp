@@ -45,9 +45,7 @@ class hidden_cluster {
   hidden_cluster(std::string const& model, std::string const& cluster, hidden_factors const& f,
                  ashlar::sync::wire_list const& wires = ashlar::sync::lossless);
 
-  search::problem const& net() const { return net_; }
-  search::plan const& plain() const { return plain_; }
-  ashlar::machine const& assumed() const { return assumed_; }
+  ashlar::machine const& assumed() const { return at_.machine; }
   ashlar::sync::strategy_space const& space() const { return space_; }
   /// Returns what sync::optimal chooses for the assumed machine.
   search::plan optimum() const;
@@ -66,7 +64,7 @@ class hidden_cluster {
   cluster at_;
   search::problem net_;
   search::plan plain_;
-  ashlar::machine assumed_, true_;
+  ashlar::machine true_;
   double work_;
   ashlar::sync::wire_list wires_;
   ashlar::sync::strategy_space space_;

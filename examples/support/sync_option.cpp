@@ -67,6 +67,16 @@ search::plan with_overlapped_seconds(search::problem const& problem, search::pla
   return made;
 }
 
+/// Returns the plan that a builder of sync makes of `plan`. `option` asks for the builder.
+template <class Builder>
+search::plan built_by(std::string const& option, Builder const& by, search::problem problem,
+                      search::plan const& plan, ashlar::machine const& machine) {
+  problem.interleaved = plan.interleaved;
+  auto made = by(problem, plan, machine);
+  refuse_more_memory(option, made.memory, machine);
+  return with_overlapped_seconds(problem, made, machine);
+}
+
 }  // namespace
 
 search::plan synchronized_by(std::string const& name, search::problem problem,
@@ -88,21 +98,16 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
 search::plan encoded_by(std::string const& name, int plain_steps, search::problem problem,
                         search::plan const& plan, ashlar::machine const& machine) {
   if (name.empty()) return plan;
-  problem.interleaved = plan.interleaved;
   ashlar::sync::encoded const by{.wire = ashlar::wire_named("--wire", name),
                                  .plain_steps = plain_steps};
-  auto made = by(problem, plan, machine);
-  refuse_more_memory("--wire " + name, made.memory, machine);
-  return with_overlapped_seconds(problem, made, machine);
+  return built_by("--wire " + name, by, std::move(problem), plan, machine);
 }
 
 search::plan delayed_by(int steps, search::problem problem, search::plan const& plan,
                         ashlar::machine const& machine) {
   if (steps == 0) return plan;
-  problem.interleaved = plan.interleaved;
-  auto made = ashlar::sync::delayed{steps}(problem, plan, machine);
-  refuse_more_memory("--delay " + std::to_string(steps), made.memory, machine);
-  return with_overlapped_seconds(problem, made, machine);
+  return built_by("--delay " + std::to_string(steps), ashlar::sync::delayed{steps},
+                  std::move(problem), plan, machine);
 }
 
 std::string wire_text(std::string const& name, search::problem problem, search::plan const& plan,

@@ -50,7 +50,7 @@ bool continues_delayed(ashlar::mesh const& m, search::plan const& plan,
 }  // namespace
 
 TEST_CASE("a training with delayed gradients continues bit for bit from a checkpoint") {
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const axes{{"gpu", world_size()}};
   ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, axes, m.machine());
@@ -66,7 +66,7 @@ TEST_CASE("a training with delayed gradients continues bit for bit from a checkp
 }
 
 TEST_CASE("under another plan, the first updates take the gradients of its own first steps") {
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const axes{{"gpu", world_size()}};
   ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, axes, m.machine());

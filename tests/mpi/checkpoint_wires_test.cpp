@@ -17,7 +17,6 @@
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/named.hpp>
 
@@ -64,13 +63,13 @@ search::pipeline_plan in_two_stages(search::problem const& net, char const* stra
   auto const plain = search::data_parallel(net, search::stage_mesh(whole, 0, 2), machine);
   auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(
       net, sync::named(strategy, net, plain, machine), machine);
-  return search::price_pipeline(net, plan, {0, 7, net.size()}, {0, 0}, 0, 2, machine);
+  return in_tiny_stages(net, plan, machine);
 }
 
 }  // namespace
 
 TEST_CASE("a training with error feedback continues bit for bit from a checkpoint") {
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const axes{{"gpu", world_size()}};
   ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, axes, m.machine());
@@ -95,7 +94,7 @@ TEST_CASE("a training with error feedback continues bit for bit from a checkpoin
 
 TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   // The gradient of the tied table is encoded once, although it also crosses to the first stage.
@@ -108,7 +107,7 @@ TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
 
 TEST_CASE("the errors of a plan without stages do not fit one with the same placements in stages") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const whole{{"gpu", 4}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(

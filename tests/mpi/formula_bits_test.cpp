@@ -24,20 +24,6 @@ namespace nn = ashlar::nn;
 
 nn::feature_batch const one_batch{5, 4}, two_batches{5, 4, 2};
 
-template <class Net>
-std::vector<double> steps_with(Net const& net, nn::feature_batch const& batch,
-                               ashlar::mesh const& m, search::plan const& plan) {
-  auto model = nn::place<float>(net, m, plan, 3);
-  ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0.1, .momentum = 0.9});
-  std::vector<double> all;
-  for (unsigned step = 0; step < 3; ++step) {
-    auto const report = trainer.step(random_batch<float>(batch, 0, 5, step));
-    all.push_back(report.loss);
-    all.push_back(report.gradient_norm);
-  }
-  return all;
-}
-
 template <class Hand, class Formula>
 void check_bits(Hand const& hand, Formula const& formula, nn::feature_batch const& batch) {
   auto const problem = any_length(nn::describe<float>(hand, batch));

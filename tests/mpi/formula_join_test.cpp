@@ -71,15 +71,7 @@ std::vector<double> steps_of_gated(Net const& net, ashlar::mesh const& m,
     return plans.choices(i)[0];
   });
   for (auto const& [element, wanted] : at) CHECK(plan[element].x[0] == wanted.x);
-  auto model = nn::place<float>(net, m, plan, 3);
-  ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0.1, .momentum = 0.9});
-  std::vector<double> all;
-  for (unsigned step = 0; step < 3; ++step) {
-    auto const report = trainer.step(random_batch<float>(batch, 0, 5, step));
-    all.push_back(report.loss);
-    all.push_back(report.gradient_norm);
-  }
-  return all;
+  return steps_with(net, batch, m, plan);
 }
 
 }  // namespace

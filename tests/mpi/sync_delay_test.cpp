@@ -23,7 +23,6 @@
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -121,11 +120,6 @@ std::vector<int> delays_of(search::problem const& net, search::plan const& plan)
       if (net.spec(i).parameters[k].tie != search::tie_role::later)
         delays.push_back(plan[i].parameters[k].delay);
   return delays;
-}
-
-search::problem const& tiny_problem() {
-  static auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
-  return net;
 }
 
 }  // namespace
@@ -320,8 +314,7 @@ TEST_CASE("what cannot be delayed is refused in one sentence") {
   ashlar::mesh const in_stages(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const of_stage = sync::delayed{1}(
       net, search::data_parallel(net, search::stage_mesh(whole, 0, 2), m.machine()), m.machine());
-  auto const staged = search::price_pipeline(net, of_stage, {0, 7, net.size()}, {0, 0}, 0, 2,
-                                             m.machine());
+  auto const staged = in_tiny_stages(net, of_stage, m.machine());
   CHECK(has(message_of([&] { nn::place<float>(tiny_gpt, in_stages, staged, 7); }),
             "delayed gradients are not for pipeline stages."));
 }

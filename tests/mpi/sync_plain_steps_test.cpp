@@ -27,7 +27,6 @@
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -45,10 +44,6 @@ namespace train = ashlar::train;
 namespace wires = ashlar::wires;
 
 constexpr int plain_count = 2;
-/// A machine on which messages cost so much that gradients share buckets.
-ashlar::machine const costly_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
-
-search::problem tiny_problem() { return any_length(nn::describe<float>(tiny_gpt, tiny_tokens)); }
 
 /// Returns a plan whose steps after the first two have the wire.
 search::plan plain_at_first(search::problem const& net, search::plan const& exact,
@@ -90,11 +85,11 @@ std::map<std::string, std::vector<float>> moments(Trainer& t, char const* kind) 
 }  // namespace
 
 TEST_CASE("the first steps of a training have no wires, and both phases move the planned bytes") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const wire = on == transport::messages ? wires::with_momentum(wires::one_bit)
                                                 : wires::with_feedback(wires::one_bit);
-    auto const m = mesh_on(on, {{"gpu", world_size()}}, costly_messages);
+    auto const m = mesh_on(on, {{"gpu", world_size()}}, slow_messages);
     auto const data = search::data_parallel(net, m.topology(), m.machine());
     for (auto const* const name : {"all-reduce", "zero1"}) {
       CAPTURE(std::string(name));
@@ -121,7 +116,7 @@ TEST_CASE("the first steps of a training have no wires, and both phases move the
 }
 
 TEST_CASE("AdamW keeps the second moment of exact gradients under wires that distort squares") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
   for (auto const& wire :
@@ -153,7 +148,7 @@ TEST_CASE("AdamW keeps the second moment of exact gradients under wires that dis
 }
 
 TEST_CASE("wires with momentum send the average of the gradients since the plain steps") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const data = search::data_parallel(net, m.topology(), m.machine());
   // The parameters never change. Each step's gradient is the first moment if beta1 is 0.
@@ -183,7 +178,7 @@ TEST_CASE("wires with momentum send the average of the gradients since the plain
 }
 
 TEST_CASE("plain steps are refused with delayed gradients") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
   auto const plain = plain_at_first(net, exact, wires::with_feedback(wires::int8), m.machine());
@@ -198,7 +193,7 @@ TEST_CASE("plain steps are refused with delayed gradients") {
 }
 
 TEST_CASE("momentum is refused without plain steps, and by an optimizer that does not take it") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
   auto const wire = wires::with_momentum(wires::one_bit);
@@ -218,7 +213,7 @@ TEST_CASE("momentum is refused without plain steps, and by an optimizer that doe
 }
 
 TEST_CASE("biases, gains and, if wanted, embedding tables are sent exactly") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
   for (auto const& wire : {wires::one_bit, wires::top_k(4), wires::int8}) {
@@ -243,7 +238,7 @@ TEST_CASE("biases, gains and, if wanted, embedding tables are sent exactly") {
 }
 
 TEST_CASE("a training with plain steps continues bit for bit from a checkpoint") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   ashlar::mesh const m(MPI_COMM_WORLD, ashlar::topology{{"gpu", world_size()}},
                        ashlar::machines::workstation);
   auto const plan = plain_at_first(net, search::data_parallel(net, m.topology(), m.machine()),
@@ -284,13 +279,11 @@ TEST_CASE("a training with plain steps continues bit for bit from a checkpoint")
 }
 
 TEST_CASE("stages of a pipeline have plain steps, and all ranks the same number of them") {
-  auto const net = tiny_problem();
+  auto const& net = tiny_problem();
   ashlar::topology const whole{{"stage", 2}, {"gpu", world_size() / 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const data = search::data_parallel(net, search::stage_mesh(whole, 0, 2), m.machine());
-  auto const staged = [&](search::plan const& p) {
-    return search::price_pipeline(net, p, {0, 7, net.size()}, {0, 0}, 0, 2, m.machine());
-  };
+  auto const staged = [&](search::plan const& p) { return in_tiny_stages(net, p, m.machine()); };
   auto const wire = wires::with_feedback(wires::one_bit);
   if (world_size() == 4) {
     auto const plan = staged(plain_at_first(net, data, wire, m.machine()));

@@ -241,7 +241,6 @@ TEST_CASE("what a float cannot hold is not sent as zeros") {
 }
 
 TEST_CASE("training with factors learns almost as without them, with the planned bytes") {
-  ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
   auto const net = any_length(nn::describe<float>(factored_gpt, factored_tokens));
   auto const wire = wires::with_feedback(wires::power_sgd(2));
   for (auto const* const name : {"all-reduce", "zero1", "owners"}) {

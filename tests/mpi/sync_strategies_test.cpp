@@ -31,7 +31,6 @@
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/named.hpp>
 
 namespace ashlar_test {
@@ -173,7 +172,6 @@ TEST_CASE("the order of sums matters from three ranks on") {
 }
 
 TEST_CASE("updated parameters that travel in buckets or in the next step have the same bits") {
-  ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
   ashlar::machine const slow_ranks{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
   auto const compare = [](transport on, ashlar::machine const& machine, bool in_next_step) {
     auto const m = mesh_on(on, {{"gpu", world_size()}}, machine);
@@ -220,9 +218,7 @@ TEST_CASE("pipelines: both uses of a tied parameter, in stages of one and two ra
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const inner = search::stage_mesh(whole, 0, 2);
   auto const plain = search::data_parallel(net, inner, m.machine());
-  auto const in_stages = [&](search::plan const& p) {
-    return search::price_pipeline(net, p, {0, 7, net.size()}, {0, 0}, 0, 2, m.machine());
-  };
+  auto const in_stages = [&](search::plan const& p) { return in_tiny_stages(net, p, m.machine()); };
   auto const expected = trained<double>(m, in_stages(plain), train::overlap::none).at("losses");
   for (auto const name : sync::names()) {
     CAPTURE(name);

@@ -27,7 +27,6 @@
 
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
@@ -108,7 +107,6 @@ bool same_bits(floats const& a, floats const& b) {
 }
 
 /// The machine on which messages cost so much that gradients share buckets.
-ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
 
 template <class Plan>
 std::vector<double> losses(ashlar::mesh const& m, Plan const& plan, train::overlap how,
@@ -295,7 +293,7 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
                                       {wires::with_feedback(wires::one_bit), 0.4},
                                       {wires::with_feedback(wires::top_k(4)), 0.4},
                                       {wires::with_feedback(wires::power_sgd(1)), 0.4}};
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}}, slow_messages);
     auto const plain = search::data_parallel(net, m.topology(), m.machine());
@@ -324,7 +322,7 @@ TEST_CASE("training with a wire follows the losses without one, with the planned
 }
 
 TEST_CASE("both transports and buckets give the same bits") {
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   auto const wire = wires::with_feedback(wires::int8);
   std::vector<std::vector<double>> found;
   for (auto const on : {transport::messages, transport::shared_memory}) {
@@ -345,13 +343,12 @@ TEST_CASE("both transports and buckets give the same bits") {
 
 TEST_CASE("the stages of a pipeline send encoded gradients") {
   if (world_size() != 4) return;
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const whole{{"stage", 2}, {"gpu", 2}};
   ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
   auto const plain = search::data_parallel(net, search::stage_mesh(whole, 0, 2), m.machine());
   auto const trained = [&](search::plan const& p) {
-    return losses(m, search::price_pipeline(net, p, {0, 7, net.size()}, {0, 0}, 0, 2, m.machine()),
-                  train::overlap::none);
+    return losses(m, in_tiny_stages(net, p, m.machine()), train::overlap::none);
   };
   auto const expected = trained(plain);
   for (auto const& wire : {wires::bf16, wires::with_feedback(wires::int8)}) {
@@ -364,7 +361,7 @@ TEST_CASE("the stages of a pipeline send encoded gradients") {
 TEST_CASE("a NaN in an encoded gradient is one sentence on every rank") {
   if (world_size() == 1) return;
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   for (auto const& wire : all_wires) {
     auto const plan = sync::encoded{wires::with_feedback(wire)}(
         net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
@@ -379,7 +376,7 @@ TEST_CASE("a NaN in an encoded gradient is one sentence on every rank") {
 }
 
 TEST_CASE("wires are declined where they do not pay, and refused where they cannot work") {
-  auto const net = any_length(nn::describe<float>(tiny_gpt, tiny_tokens));
+  auto const& net = tiny_problem();
   ashlar::topology const mesh{{"gpu", 4}};
   ashlar::machine const slow_links{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e11, 1e10, 0};
   auto const wire = wires::with_feedback(wires::int8);

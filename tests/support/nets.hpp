@@ -42,6 +42,22 @@ ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary
   return data;
 }
 
+/// Trains a network of five classes by SGD for three steps. Returns the loss and the gradient norm
+/// of each step.
+template <class Net>
+std::vector<double> steps_with(Net const& net, ashlar::nn::feature_batch const& batch,
+                               ashlar::mesh const& m, ashlar::search::plan const& plan) {
+  auto model = ashlar::nn::place<float>(net, m, plan, 3);
+  ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0.1, .momentum = 0.9});
+  std::vector<double> all;
+  for (unsigned step = 0; step < 3; ++step) {
+    auto const report = trainer.step(random_batch<float>(batch, 0, 5, step));
+    all.push_back(report.loss);
+    all.push_back(report.gradient_norm);
+  }
+  return all;
+}
+
 /// The element type of the targets of a network that computes in double. The targets are class
 /// numbers, or real numbers if the network ends in a loss that compares with real numbers.
 template <class Net>

@@ -5,7 +5,6 @@
 // the file and the trial. The fuzz target of JSON readers tries many other damages.
 
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -21,8 +20,7 @@ namespace sync = ashlar::sync;
 
 /// Replaces the last occurrence of a text in a file.
 void damage(std::string const& path, std::string const& what, std::string const& by) {
-  std::ifstream in(path);
-  std::string all{std::istreambuf_iterator<char>(in), {}};
+  auto all = text_of_file(path);
   auto const at = all.rfind(what);
   REQUIRE(at != std::string::npos);
   std::ofstream(path) << all.replace(at, what.size(), by);

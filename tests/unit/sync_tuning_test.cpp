@@ -317,9 +317,8 @@ TEST_CASE("tuning refuses what it cannot use") {
   auto const tuned = [&](auto measure) {
     return message_of([&] { sync::tune(it.net, it.plain, it.machine, o, measure); });
   };
-  CHECK(tuned([](search::plan const&) {
-          return -1.0;
-        }).find("Return the positive seconds of a step") != std::string::npos);
+  CHECK(has(tuned([](search::plan const&) { return -1.0; }),
+            "Return the positive seconds of a step"));
   auto const log = sync::tune(it.net, it.plain, it.machine, o, clock).log;
   o.start = log;
   o.start.parameters ^= 1;

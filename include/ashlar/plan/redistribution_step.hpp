@@ -275,11 +275,11 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
     return {product + pass, (keeps ? 2 : 1) * (product + 2 * pass) + (keeps ? 2 * pass : 0)};
   }
   std::int64_t const encoded = max_local_elements(extents, t, s.from);
+  bool const gathers = s.kind == collective::all_gather;
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
-                               (s.kind == collective::all_gather ? 1 : t.group_size(s.axes));
+                               (gathers ? 1 : t.group_size(s.axes));
   // A wire with momentum first averages the addends, which reads or writes five floats for each.
   // From the whole sum, it takes the averages in three passes (nn/errors_of_moves.hpp).
-  bool const gathers = s.kind == collective::all_gather;
   double const averaging = s.wire.momentum && !gathers ? 20 : 0;
   double const sharing = s.wire.momentum && gathers ? 12 : 0;
   return {(s.wire.encoding_cost() + averaging) * double(encoded) / m.memory_bandwidth,

@@ -9,31 +9,14 @@
 //   random start   Every variable gets a random choice, all with equal probability. If this plan
 //                  exceeds the memory limit, its variables are changed in random order until it
 //                  fits. A changed variable gets its choice from a plan that is known to fit.
-//
-// The distributions of the standard library differ between implementations. To give equal results
-// everywhere, the numbers of std::mt19937_64 are used directly.
-
-#include <random>
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/assignment.hpp>
 #include <ashlar/search/branch_limits.hpp>
+#include <ashlar/search/draws.hpp>
 #include <ashlar/search/lagrangian.hpp>
 
 namespace ashlar::search::detail {
-
-class draws {
- public:
-  explicit draws(std::uint64_t seed) : generator_(seed) {}
-
-  /// Returns an integer in 0 .. n - 1.
-  int below(int n) { return static_cast<int>(generator_() % static_cast<std::uint64_t>(n)); }
-  /// Returns a number in [0, 1).
-  double uniform() { return double(generator_() >> 11) * 0x1p-53; }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 template <int N>
 class explorer {

@@ -15,10 +15,11 @@
 // A wire that encodes blocks encodes each addend once. The addend's owner decodes and sums the
 // addends of all ranks in float. If every rank needs the sum, the owner encodes it again. power_sgd
 // sums the factors of matrices instead (plan/wire.hpp). Values of parameters, activations and
-// gradients in rows are sent as they are, and so are biases and gains under one_bit and top_k
-// (summing_wire.hpp). In the first plain_steps steps of a training, all gradients are sent as they
-// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). Choose the
-// strategy first: builders keep the wires, and `optimal` refuses them.
+// gradients in rows are sent as they are, and so are biases and gains under one_bit, top_k and
+// wires with momentum (summing_wire.hpp). In the first plain_steps steps of a training, all
+// gradients are sent as they are. AdamW then has its second moment from exact gradients
+// (train/sent_gradient.hpp). Choose the strategy first: builders keep the wires, and `optimal`
+// refuses them.
 
 #include <string>
 #include <vector>
@@ -81,9 +82,9 @@ struct encoded {
   /// that have fewer rows or columns than the rank of power_sgd, and both uses of a tied parameter
   /// if only one of them can have a wire with momentum. Communicates nothing. Throws
   /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
-  /// the wire's numbers are not valid, or if plain_steps is below 0, or 0 with momentum. With
-  /// wired::everywhere, also throws if matrices are summed, but none of them has the rank of
-  /// power_sgd.
+  /// the wire's numbers are not valid, if plain_steps is below 0, or 0 with momentum, or if plain
+  /// steps meet delayed gradients. With wired::everywhere, also throws if matrices are summed, but
+  /// none of them has the rank of power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
@@ -95,13 +96,13 @@ struct encoded {
     for (auto& c : chosen.choices) {
       for (int k = 0; k < c.parameters.size(); ++k) {
         auto& p = c.parameters[k];
+        auto const& spec = net.spec(i).parameters[k];
         p.wire = {};
-        if (wire.is_exact() || p.in_rows || !is_for(wire, net.spec(i).parameters[k].extents) ||
+        if (wire.is_exact() || p.in_rows || !is_for(wire, spec.extents) ||
             (exact_tables && is_table(net, i, k)))
           continue;
-        auto const price = detail::wire_price_of(p, net.spec(i).parameters[k].extents,
-                                                 net.accumulation_size, wire, chosen.mesh, m);
-        auto const& spec = net.spec(i).parameters[k];
+        auto const price = detail::wire_price_of(p, spec.extents, net.accumulation_size, wire,
+                                                 chosen.mesh, m);
         char const* const wrong = wire_fault(wire, spec.extents, p.grad, chosen.mesh);
         if (price.is_sum && spec.extents.rank() > 1) {
           some_fit = some_fit || wrong == nullptr;

@@ -5,7 +5,7 @@
 
 // Decides which parameters of a plan can have a wire: those whose gradients are summed over ranks
 // in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains, are
-// few elements and get no wire that distorts their squares (one_bit, top_k). This file also decides
+// few elements and get no wire that distorts their squares (wire_format). This file also decides
 // which wire the later use of a tied parameter gets. Builders choose a strategy for the first use
 // only, and both uses have it.
 

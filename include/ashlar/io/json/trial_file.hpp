@@ -46,7 +46,8 @@ inline double positive_at(nlohmann::json const& j, char const* key) {
   throw error(key, "must be a number of seconds from 0 to 1e9, and not 0.");
 }
 
-/// Reads exactly as many numbers as the array has, none of which is above `most` or below -most.
+/// Reads N numbers. Throws ashlar::error if there are more or fewer, or if one is above `most` or
+/// below -most.
 template <std::size_t N>
 void read_numbers(nlohmann::json const& j, char const* key, double most,
                   std::array<double, N>& into) {

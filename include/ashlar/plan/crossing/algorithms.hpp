@@ -16,6 +16,9 @@
 // Plans use `ours` (plan_crossing.hpp). The others are those of the paper on cross-mesh resharding.
 // They send each task as a whole (list_order.hpp).
 
+#include <cstdint>
+
+#include <ashlar/plan/crossing/balanced_order.hpp>
 #include <ashlar/plan/crossing/depth_first_order.hpp>
 #include <ashlar/plan/crossing/greedy_order.hpp>
 #include <ashlar/plan/crossing/naive_order.hpp>

@@ -26,10 +26,13 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Returns the program of a plan after all passes that make it faster.
-inline overlap_result overlapped_program(problem const& net, plan const& chosen, machine const& m) {
+/// Returns the program of a plan after all passes that make it faster, with gradients divided into
+/// buckets by `division`.
+inline overlap_result overlapped_program(problem const& net, plan const& chosen, machine const& m,
+                                         bucket_rule const& division = {}) {
   overlap_options o;
   o.limit = m.memory;
+  o.division = division;
   return overlapped(build(net, chosen, m), m, o);
 }
 

@@ -8,7 +8,7 @@
 //   corrected    ours: the timeline's seconds times a learned correction (corrected_ranker.hpp)
 //   linear       AutoDist: linear in the twelve totals
 //   perceptron   AutoDist: one hidden layer on the twelve totals
-//   recurrent    AutoDist: the two-way LSTM on the features of all variables
+//   recurrent    AutoDist: the bidirectional LSTM on the features of all variables
 //
 // Before the first trials, AutoDist's rankers order candidates by the sum of their transmissions.
 // They learn from the trials of other clusters first, and then from those of this cluster. The

@@ -17,10 +17,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/draws.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/sync/tuning/pairwise_loss.hpp>
 
@@ -68,10 +68,12 @@ void fit_ranker(Ranker& ranker, std::vector<Features> const& x, std::vector<doub
     throw error("sync::fit_ranker", "a batch has no candidates. Write 1 or more for batch.");
   std::vector<std::size_t> order(x.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::mt19937_64 random(o.seed);
+  search::detail::draws random(o.seed);
   adam optimizer(ranker.weights().size(), o.rate, o.decay);
   for (int epoch = 0; epoch < o.epochs; ++epoch) {
-    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random() % k]);
+    for (int k = static_cast<int>(order.size()); k > 1; --k)
+      std::swap(order[static_cast<std::size_t>(k - 1)],
+                order[static_cast<std::size_t>(random.below(k))]);
     for (std::size_t begin = 0; begin < order.size(); begin += o.batch) {
       auto const end = std::min(order.size(), begin + o.batch);
       std::vector<double> scores, times;

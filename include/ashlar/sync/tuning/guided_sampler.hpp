@@ -160,9 +160,12 @@ class guided_sampler {
     };
     std::vector<double> sums;
     double sum = 0;
-    for (int const r : ranks) sum += lack(r);
+    for (int const r : ranks) {
+      sums.push_back(lack(r));
+      sum += sums.back();
+    }
     double below_here = 0;
-    for (int const r : ranks) sums.push_back(below_here += lack(r) / sum);
+    for (auto& it : sums) it = below_here += it / sum;
     sums.back() = 1;
     return ranks[static_cast<std::size_t>(std::lower_bound(sums.begin(), sums.end(), uniform()) -
                                           sums.begin())];

@@ -16,10 +16,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <tuple>
 #include <vector>
 
+#include <ashlar/search/draws.hpp>
 #include <ashlar/sync/tuning/trial.hpp>
 
 namespace ashlar::sync {
@@ -49,9 +49,9 @@ struct scaling {
 
 /// Returns `size` numbers that are uniformly distributed between -most and most.
 inline std::vector<double> random_weights(std::size_t size, double most, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+  search::detail::draws random(seed);
   std::vector<double> made(size);
-  for (auto& w : made) w = most * (2 * (double(random() >> 11) * 0x1p-53) - 1);
+  for (auto& w : made) w = most * (2 * random.uniform() - 1);
   return made;
 }
 

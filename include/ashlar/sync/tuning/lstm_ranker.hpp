@@ -7,7 +7,7 @@
 // (strategy_features.hpp):
 //
 //   each variable   a multilayer perceptron: 631 - wide - relu - narrow
-//   all of them     a two-way LSTM of some layers; a layer reads both directions of the one before
+//   all of them     a bidirectional LSTM of some layers; a layer reads both directions of the one before
 //   score           w · (the last states of both directions) + b
 //
 // The reference code has wide = 128, narrow = 32, hidden = 128 and 3 layers. The sizes by default

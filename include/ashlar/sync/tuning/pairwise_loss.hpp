@@ -20,9 +20,12 @@ namespace ashlar::sync {
 
 namespace detail {
 
+/// The fraction of the range of seconds by which a pair of steps differs at least.
+inline constexpr double tie = 0.005;
+
 /// Calls f(fast, slow) for each pair of steps that differ by more than the fraction `tie`.
 template <class F>
-void for_each_pair(std::vector<double> const& seconds, double tie, F f) {
+void for_each_pair(std::vector<double> const& seconds, F f) {
   if (seconds.size() < 2) return;
   auto const [least, most] = std::minmax_element(seconds.begin(), seconds.end());
   double const equal = tie * (*most - *least);
@@ -44,10 +47,10 @@ struct loss_of_scores {
 /// Returns the pairwise logistic loss of scores of steps that took `seconds`. It is 0 if no pair
 /// differs enough. Expects lists of the same size.
 inline loss_of_scores pairwise_loss(std::vector<double> const& scores,
-                                    std::vector<double> const& seconds, double tie = 0.005) {
+                                    std::vector<double> const& seconds) {
   loss_of_scores made{0, std::vector<double>(scores.size(), 0)};
   double pairs = 0;
-  detail::for_each_pair(seconds, tie, [&](std::size_t fast, std::size_t slow) {
+  detail::for_each_pair(seconds, [&](std::size_t fast, std::size_t slow) {
     double const wrong = scores[slow] - scores[fast];
     made.loss += wrong > 0 ? wrong + std::log1p(std::exp(-wrong)) : std::log1p(std::exp(wrong));
     double const slope = 1 / (1 + std::exp(-wrong));
@@ -68,9 +71,9 @@ struct ranked_pairs {
 
 /// Counts the pairs that the scores put in the right order. Expects lists of the same size.
 inline ranked_pairs pairs_ranked(std::vector<double> const& scores,
-                                 std::vector<double> const& seconds, double tie = 0.005) {
+                                 std::vector<double> const& seconds) {
   ranked_pairs count;
-  detail::for_each_pair(seconds, tie, [&](std::size_t fast, std::size_t slow) {
+  detail::for_each_pair(seconds, [&](std::size_t fast, std::size_t slow) {
     count.right += scores[fast] > scores[slow] ? 1 : scores[fast] == scores[slow] ? 0.5 : 0;
     ++count.all;
   });
@@ -80,8 +83,8 @@ inline ranked_pairs pairs_ranked(std::vector<double> const& scores,
 /// Returns the share of pairs that the scores put in the right order, or 1 if no pair differs
 /// enough. Expects lists of the same size.
 inline double ranking_accuracy(std::vector<double> const& scores,
-                               std::vector<double> const& seconds, double tie = 0.005) {
-  auto const count = pairs_ranked(scores, seconds, tie);
+                               std::vector<double> const& seconds) {
+  auto const count = pairs_ranked(scores, seconds);
   return count.all == 0 ? 1 : count.right / count.all;
 }
 

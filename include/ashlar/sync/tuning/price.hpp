@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
-#include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/sync/tuning/influences.hpp>
 #include <ashlar/sync/tuning/strategy_space.hpp>
@@ -22,19 +22,15 @@ namespace ashlar::sync {
 struct price {
   double seconds = 0;   ///< of a step
   bool fits = true;     ///< whether the step fits in the memory of the machine
-  influences slopes{};  ///< only if they were asked for
+  influences slopes{};  ///< only if they were asked for and the step fits
 };
 
 /// Returns the program of a step of a candidate's plan. If problem::overlap is set, it is the one
 /// in which communication overlaps with computations.
 inline search::program program_of(strategy_space const& space, search::plan const& plan,
                                   search::bucket_rule const& division) {
-  auto serial = search::build(space.net(), plan, space.machine());
-  if (!space.net().overlap) return serial;
-  search::overlap_options o;
-  o.limit = space.machine().memory;
-  o.division = division;
-  return search::overlapped(serial, space.machine(), o).made;
+  if (!space.net().overlap) return search::build(space.net(), plan, space.machine());
+  return search::detail::overlapped_program(space.net(), plan, space.machine(), division).made;
 }
 
 /// Returns the price of a step's program on machine `m`. Communicates nothing.
@@ -44,7 +40,7 @@ inline price price_of(search::program const& made, machine const& m, bool with_i
   p.seconds = search::timeline_of(made, m).seconds;
   p.fits = m.memory == 0 || search::high_water(made).peak <= m.memory;
   // Nothing influences a step that takes no time.
-  for (int k = 0; k < influences_size && with_influences && p.seconds > 0; ++k) {
+  for (int k = 0; k < influences_size && with_influences && p.fits && p.seconds > 0; ++k) {
     double const other =
         search::timeline_of(made, scaled(m, static_cast<influence>(k), step)).seconds;
     p.slopes[static_cast<std::size_t>(k)] = std::log(other / p.seconds) / std::log(step);

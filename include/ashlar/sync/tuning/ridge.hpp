@@ -70,7 +70,7 @@ class ridge {
     return std::isfinite(square) && square > 0 ? std::sqrt(square) : 0;
   }
 
-  /// Reckons with a trial of a candidate that has not been measured yet.
+  /// Counts a candidate as a trial, although it has not been measured yet.
   void add(influences x) {
     for (std::size_t k = 0; k < n; ++k) x[k] -= mean_[k];
     rows_.push_back({x, 0});

@@ -145,7 +145,8 @@ class strategy_space {
       if (pick < 0)
         throw error("sync::tune", "the plan gives a parameter a strategy that is not one of "
                                   "sync::strategies. Apply a builder first.");
-      if (wanted.updated_at().has_owned()) owner = owner_of(wanted.updated_at());
+      if (wanted.updated_at().has_owned())
+        owner = start_.mesh.rank_of(fullest_rank(wanted.updated_at()));
       made.picks.push_back(pick);
       made.owners.push_back(owner);
     }
@@ -200,14 +201,6 @@ class strategy_space {
     for (int a = 0; a < at.axes(); ++a)
       if (at[a].is_owned()) axes |= 1u << a;
     return axes;
-  }
-
-  /// The first rank that has the coordinates of the owner along the axes of ownership.
-  int owner_of(placement const& at) const {
-    coordinates place{};
-    for (int a = 0; a < at.axes(); ++a)
-      if (at[a].is_owned()) place[static_cast<std::size_t>(a)] = at[a].owner;
-    return start_.mesh.rank_of(place);
   }
 
   /// Lists the ranks that can be owners along each set of axes that a strategy has.

@@ -14,7 +14,7 @@
 //   first trial      the strategies of sync::optimal         none
 //   candidates       mutations of the fastest trials and     the guided sampler
 //                    of the first one
-//   ranker           predicted seconds times a correction    the two-way LSTM, or another network
+//   ranker           predicted seconds times a correction    the bidirectional LSTM, or another network
 //   fidelity         –                                       candidates below the level are
 //                                                            rejected (fidelity.hpp)
 //   chosen           the highest upper confidence bounds     the best by score and diversity
@@ -121,7 +121,8 @@ class tuner {
   trial_log run() {
     if (o_.starts_optimal) try_optimum();
     train();
-    // After a round without a trial the next one may have more luck, or the space is exhausted.
+    // After a round without a trial, the next one may find a candidate that fits, or the space is
+    // exhausted.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
       try_best_of(elite(proposals()));

@@ -33,8 +33,8 @@
 
 namespace ashlar::cuda {
 
-/// Returns how many rows a chunk (a group of rows whose sums are one row of a workspace) has: a
-/// multiple of `unit`, such that there are at most 2^19 / cols chunks, or one chunk.
+/// Returns the number of rows of a chunk, whose sums are one row of a workspace. It is the least
+/// multiple of `unit` with which there are at most max(1, 2^19 / cols) chunks.
 constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::int64_t unit) {
   std::int64_t const most = cols == 0 || cols > 524288 ? 1 : 524288 / cols;
   std::int64_t const units = (rows + most * unit - 1) / (most * unit);
@@ -46,6 +46,7 @@ constexpr std::int64_t column_chunk_rows(std::int64_t rows, std::int64_t cols) {
   return rows_of_chunk(rows, cols, 64);
 }
 
+/// Returns the number of chunks in column sums.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
   return rows == 0 ? 1 : (rows + chunk_rows - 1) / chunk_rows;
