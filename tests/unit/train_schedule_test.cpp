@@ -66,6 +66,14 @@ TEST_CASE("the progress line says step, loss, norm, speed and share of communica
   CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
                      "12.5 % communication   41.3 % MFU");
 
+  // On a device, nobody measures how long transfers take.
+  auto on_device = report;
+  on_device.measures_communication = false;
+  out.str("");
+  out << on_device;
+  CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
+                     "41.3 % MFU");
+
   // The step computes for 7 s. It communicates for 4 s, of which computations hide 1 s.
   report.seconds = 10;
   report.exposed_seconds = 3;

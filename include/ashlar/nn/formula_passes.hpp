@@ -51,6 +51,12 @@ class formula_passes {
     f_.weight_names = {};
   }
 
+  /// Throws ashlar::error, which names the layer, if an operator has no kernel for GPUs.
+  void require_kernels(char const* layer) const {
+    for (int i = 0; i < f_.g.size(); ++i)
+      if (!f_.g[i].runs_on_devices()) formulas::detail::refuse_on_devices(layer, f_.g[i].what);
+  }
+
   template <class Call>
   auto forward(Call const& c) const {
     using T = typename Call::value_type;

@@ -246,10 +246,10 @@ class model {
         });
   }
 
-  /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated,
-  /// without delays. Communicates: one redistribution of each sum at another placement. Throws
-  /// ashlar::error if a net with tied parameters calls this twice without clear_gradients() in
-  /// between, since this would add the gradient of a later use twice.
+  /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
+  /// Ignores delays and plain steps, which only a trainer counts. Communicates: one redistribution
+  /// of each sum at another placement. Throws ashlar::error if a net with tied parameters calls
+  /// this twice without clear_gradients(), since the gradient of a later use would count twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "

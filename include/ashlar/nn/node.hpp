@@ -134,6 +134,8 @@ class layer_node final : public layer_node_base<typename At::processor_type> {
              tied_parameter<processor> const& tied = {})
       : base(m, layer.spec(x), as_value(at.x()), as_value(at.dx())),
         passes_(detail::passes_of(layer, x)), at_(at) {
+    if constexpr (!processor::is_host && requires { passes_.require_kernels(""); })
+      passes_.require_kernels(spec_.name.text);
     if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);
     else make_parameters(layer, element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {

@@ -72,6 +72,11 @@ std::vector<std::int32_t> row_numbers(graph const& g, T const* ids, std::int64_t
   return numbers;
 }
 
+[[noreturn]] inline void refuse_on_devices(char const* layer, operation what) {
+  throw error(layer, std::string(to_string(what)) +
+                         " runs on the host only, and this formula is placed on GPU ranks.");
+}
+
 /// Computes node i of the formula, one of the operators that the comment of this file names, from u
 /// and v. sizes(k) returns the extents of the shard of node k.
 template <class Mesh, class T, class Sizes>
@@ -117,8 +122,7 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
       embedding_backward(m.processor(), m.memory(), u, numbers.data(), ids, 0, table[0], columns,
                          z);
   } else {
-    throw error(g.name, std::string(to_string(n.what)) +
-                            " runs on the host only, and this formula is placed on GPU ranks.");
+    refuse_on_devices(g.name, n.what);
   }
 }
 

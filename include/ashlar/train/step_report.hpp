@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The report of a training step, and its output as one progress line. If computations hid
-// communication, the line shows the overlap ratio. For nets with mixtures of experts, the line
-// shows the losses of the routers, the load of the fullest rank relative to the mean, and the share
-// of routes that were dropped. In a pipeline, the line shows the measured and the predicted bubble
-// (step/pipeline/bubble.hpp). If the trainer's options have both step_flops and peak_flops, the
-// line shows the model flops utilization (MFU):
+// The report of a training step, and its output as one progress line. On the host, the line shows
+// the share of communication. If computations hid communication, it also shows the overlap ratio.
+// For nets with mixtures of experts, it shows the losses of the routers, the load of the fullest
+// rank relative to the mean, and the share of routes that were dropped. In a pipeline on the host,
+// it shows the measured and the predicted bubble (step/pipeline/bubble.hpp). If the trainer's
+// options have both step_flops and peak_flops, it shows the model flops utilization (MFU):
 //
 //   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
 //
@@ -30,10 +30,13 @@ struct step_report {
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
+  /// Whether the next three numbers and `bubble` were measured. They are 0 on devices, where
+  /// the host only gives transfers to the device and does not see how long they take.
+  bool measures_communication = true;
   double communication_share = 0;  ///< the fraction of `seconds` spent communicating or waiting
   /// exposed_seconds: the time in which this rank waited for communication or made copies for it.
   /// hidden_seconds: the time in which a transfer was pending while this rank computed. A transfer
-  /// is also pending while it waits for another rank. On devices, the host measures both times.
+  /// is also pending while it waits for another rank.
   double exposed_seconds = 0, hidden_seconds = 0;
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
   /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a
@@ -69,11 +72,14 @@ struct step_report {
 
 inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
   char line[160];
-  std::snprintf(line, sizeof line,
-                "step %5lld   loss %7.4f   grad norm %8.4f   %9.0f %s/s   %4.1f %% communication",
+  std::snprintf(line, sizeof line, "step %5lld   loss %7.4f   grad norm %8.4f   %9.0f %s/s",
                 static_cast<long long>(r.step), r.loss, r.gradient_norm, r.tokens_per_second,
-                r.unit, 100 * r.communication_share);
+                r.unit);
   out << line;
+  if (r.measures_communication) {
+    std::snprintf(line, sizeof line, "   %4.1f %% communication", 100 * r.communication_share);
+    out << line;
+  }
   if (r.balance_loss > 0) {
     std::snprintf(line, sizeof line, "   balance loss %.4f", r.balance_loss);
     out << line;

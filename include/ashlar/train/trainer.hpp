@@ -35,7 +35,6 @@
 #include <ashlar/nn/model.hpp>
 #include <ashlar/nn/route_book.hpp>
 #include <ashlar/support/content_hash.hpp>
-#include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/gradient_squares.hpp>
@@ -43,6 +42,7 @@
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/sgd.hpp>
+#include <ashlar/train/step_clock.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_programs.hpp>
 #include <ashlar/train/step_report.hpp>
@@ -203,12 +203,10 @@ class trainer {
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
-    stopwatch const time;
+    step_clock const clock(*model_);
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
     programs_.take(step_);
-    double const communicated = communication_seconds(),
-                 hidden = mesh.operations().seconds_hidden();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->inputs());
     auto const rows = static_cast<std::size_t>(model_->rows());
@@ -230,9 +228,9 @@ class trainer {
     }
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
     auto const totals = sum_totals(hash, fault,
-                                   time.seconds() - programs_.walker().seconds_waited());
+                                   clock.seconds() - programs_.walker().seconds_waited());
     if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
-    double const summed = time.seconds();
+    double const summed = clock.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
     double squares = 0;
@@ -269,12 +267,8 @@ class trainer {
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
-    report.seconds = time.seconds();
-    report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
-    report.exposed_seconds = communication_seconds() - communicated;
-    report.hidden_seconds = std::max(0.0, mesh.operations().seconds_hidden() - hidden);
-    report.communication_share = report.exposed_seconds / report.seconds;
-    if (is_pipeline())
+    clock.write_to(report, static_cast<double>(rows * micro_batches));
+    if (is_pipeline() && report.measures_communication)
       report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
     report.predicted_bubble = options_.bubble;
     report.unit = options_.unit;
@@ -310,12 +304,6 @@ class trainer {
     double* squares = totals_.data();
     model_->for_each_parameter(
         [&](auto& p) { detail::add_squares<stored_type>(p, mesh.memory(), ++squares); });
-  }
-
-  /// Returns the seconds that this rank has spent in communication, in all steps.
-  double communication_seconds() const {
-    auto const &mesh = model_->mesh(), &stage = model_->stage_mesh();
-    return mesh.communication_seconds() + (is_pipeline() ? stage.communication_seconds() : 0);
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }

@@ -163,6 +163,11 @@ struct node {
   constexpr bool reads_b() const { return b >= 0 && what != operation::repeat; }
   /// Returns whether the node sums, joins or chooses along whole dims.
   constexpr bool is_selection() const { return what >= operation::cumulate; }
+  /// Returns whether GPUs have a kernel for the operator.
+  constexpr bool runs_on_devices() const {
+    return what != operation::cumulate && what != operation::take_rows &&
+           what != operation::add_rows;
+  }
   /// Returns whether the node is a tensor that a pass gets.
   constexpr bool is_leaf() const { return a < 0; }
   /// Returns whether each element of the result follows from one element of each operand. Such a
