@@ -9,7 +9,8 @@
 // addends of partial tensors differ and have both signs. In each move, the bytes that a rank
 // receives are counted as planned, as recorded and as asked of MPI. By default, one pair in
 // three moves a matrix of one element type and one size, which differ between pairs. With
-// ASHLAR_CROSSINGS=all, each pair moves all of them, also between nodes and in many chunks.
+// ASHLAR_CROSSINGS=all, one pair in three moves all of them, also between nodes and in many chunks.
+// With ASHLAR_CROSSINGS=each, each pair does so.
 
 #include <cstring>
 #include <string_view>
@@ -28,9 +29,16 @@
 namespace ashlar_test {
 namespace {
 
-bool crosses_all() {
-  char const* const wanted = std::getenv("ASHLAR_CROSSINGS");
-  return wanted != nullptr && std::string_view(wanted) == "all";
+/// The pairs of placements that cross, and what crosses.
+struct extent_of_test {
+  bool each_pair = false;  ///< else one in three
+  bool all = false;        ///< all element types and sizes, between nodes and in many chunks
+};
+
+extent_of_test wanted_crossings() {
+  char const* const value = std::getenv("ASHLAR_CROSSINGS");
+  std::string_view const wanted = value == nullptr ? "" : value;
+  return {wanted == "each", wanted == "each" || wanted == "all"};
 }
 
 /// A mesh, and two parts of it without common ranks.
@@ -121,7 +129,8 @@ std::string wrong_way(int type, two_parts const (&on)[2], index const& extents, 
 
 /// Tries every pair of placements, or the third of them with the number `turn` modulo 3. Pair
 /// number k moves the element type and the extents with this number, or all of them.
-void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
+void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std::size_t turn) {
+  auto const [each_pair, all] = wanted;
   std::vector<index> const sizes{{5, 7}, {3, 1}, {0, 2}, {2, 9}};
   auto const placements = all_placements(2, 2);
   REQUIRE(placements.size() == 18);
@@ -132,9 +141,9 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
       // Ranks outside of both parts have nothing to do. They must not wait so long at the next
       // meeting of all ranks that the watchdog ends the test.
       if (all || k % placements.size() == 0) on[0].whole.barrier();
-      // By default, each of the four pairs of parts takes one in three pairs of placements, of which
-      // each placement has six.
-      bool const is_tried = all || (k + k / 18 + turn) % 3 == 0;
+      // Each of the four pairs of parts takes one in three pairs of placements, of which each
+      // placement has six.
+      bool const is_tried = each_pair || (k + k / 18 + turn) % 3 == 0;
       for (std::size_t size = 0; size < sizes.size() && is_tried; ++size)
         for (int type = 0; type < 4; ++type) {
           if (!all && (k + k / 18 + static_cast<std::size_t>(type)) % 4 != 0) continue;
@@ -149,7 +158,7 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
       ++k;
     }
   }
-  CHECK(tried == placements.size() * (all ? 16 * placements.size() : placements.size() / 3));
+  CHECK(tried == placements.size() * placements.size() / (each_pair ? 1 : 3) * (all ? 16 : 1));
   CHECK(through_memory == 0);  // messages carry so few bytes
 }
 
@@ -158,7 +167,8 @@ void cross_all_pairs(two_parts const (&on)[2], bool all, std::size_t turn) {
 TEST_CASE(
     "every pair of placements on two axes crosses from 2 x 2 ranks to 4, 3, 2 and 1, and back") {
   int const n = world_size();
-  bool const all = crosses_all();
+  auto const wanted = wanted_crossings();
+  bool const all = wanted.all;
   std::vector<ashlar::topology> wholes{{{"rank", n}}};
   if (all && n % 4 == 0) wholes.push_back({{"node", 2}, {"gpu", n / 2}});
   for (auto const& whole : wholes)
@@ -175,7 +185,7 @@ TEST_CASE(
                            m.part(ranks, {{"node", rows}, {"gpu", others / rows}})};
         };
         two_parts const on[]{parts(meshes[0]), parts(meshes[1])};
-        cross_all_pairs(on, all, static_cast<std::size_t>(others));
+        cross_all_pairs(on, wanted, static_cast<std::size_t>(others));
       }
     }
 }

@@ -18,8 +18,8 @@
 //
 // The ZB schedules are made for equal costs of the stages if cuts are even, and else for random
 // costs. The number of micro-batches varies: below, equal to and above the number of parts. By
-// default only every 23rd case runs. The environment variable ASHLAR_PIPELINES=all runs all cases,
-// and also
+// default only every 23rd case runs. The environment variable ASHLAR_PIPELINES=each runs each case,
+// and ASHLAR_PIPELINES=all does so on up to 4 ranks and runs every fifth case on more. Both add
 //
 //   one part     of all ranks, with one stage, or with several under schedules of several chunks
 //   chunks       four stages on each of at most two parts, interleaved
@@ -126,15 +126,16 @@ struct matrix_case {
   unsigned seed = 0;  ///< decides all that is random in this case, but not the plan
 };
 
-/// Returns the cases for this number of parts: `all` of them, or every 23rd.
-inline std::vector<matrix_case> matrix_cases(int positions, bool all) {
+/// Returns the cases for this number of parts: one in `one_in` of them. `all` also adds those that
+/// the default leaves out.
+inline std::vector<matrix_case> matrix_cases(int positions, unsigned one_in, bool all) {
   std::vector<matrix_case> list;
   unsigned number = 0;
   auto const add = [&](std::string const& name, int form, bool by_default) {
     for (bool const uneven : {false, true})
       for (bool const recomputes : {false, true}) {
-        bool const is_drawn = (number + 5 * static_cast<unsigned>(positions)) % 23 == 0;
-        if (all || (by_default && is_drawn))
+        bool const is_drawn = (number + 5 * static_cast<unsigned>(positions)) % one_in == 0;
+        if (is_drawn && (all || by_default))
           list.push_back({name, form, uneven, recomputes, number});
         ++number;
       }
@@ -201,9 +202,15 @@ class pipeline_matrix {
  private:
   using reference = matrix_reference<Net, Batch>;
 
-  static bool runs_all() {
-    char const* const wanted = std::getenv("ASHLAR_PIPELINES");
-    return wanted != nullptr && std::string_view(wanted) == "all";
+  static std::string_view wanted() {
+    char const* const value = std::getenv("ASHLAR_PIPELINES");
+    return value == nullptr ? "" : value;
+  }
+  static bool runs_all() { return wanted() == "all" || wanted() == "each"; }
+  /// Returns n if one in n cases runs.
+  static unsigned one_in() {
+    if (!runs_all()) return 23;
+    return wanted() == "all" && world_size() > 4 ? 5 : 1;
   }
 
   void run(int positions) {
@@ -229,7 +236,7 @@ class pipeline_matrix {
         ++count_.references;
         return *known;
       };
-      for (auto const& c : matrix_cases(positions, runs_all())) {
+      for (auto const& c : matrix_cases(positions, one_in(), runs_all())) {
         CAPTURE(c.schedule);
         CAPTURE(c.form);
         std::mt19937 random(c.seed);
