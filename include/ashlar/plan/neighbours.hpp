@@ -43,10 +43,11 @@ constexpr bool is_ascending(axis_list const& list) {
 
 /// Calls visit(step) for every step from placement `p`. `rank` is the number of dims of the tensor.
 /// If `p` has no partial axis, `pad` is the reduction of the partial axes that a zero_pad creates.
-/// Unless `target` is null, steps also make axes owned, each by the rank that owns it in `target`.
+/// Steps also make those axes owned that are owned in `target`, each by the rank that owns it there.
+/// `target` is empty if no axis shall become owned.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
-                             Visit visit, placement const* target = nullptr) {
+                             Visit visit, placement const& target = {}) {
   auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
     visit(redistribution_step{kind, axes, p, to});
   };
@@ -113,13 +114,13 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       for (int d = 0; d < rank; ++d) emit(collective::all_to_all, {axis}, p.with_split(a, d));
       emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
-    if (target == nullptr || !(*target)[a].is_owned() || p[a] == (*target)[a]) continue;
+    if (target.axes() == 0 || !target[a].is_owned() || p[a] == target[a]) continue;
     bool const innermost = p[a].is_split() && p[a].depth == p.split_count(p[a].dim) - 1;
     if (p[a].is_split() && !innermost) continue;
     emit(p[a].is_partial()     ? collective::reduce_scatter
          : p[a].is_broadcast() ? collective::slice
                                : collective::all_to_all,
-         {axis}, p.with(a, (*target)[a]));
+         {axis}, p.with(a, target[a]));
   }
 
   axis_list chosen;

@@ -41,11 +41,10 @@ class path_search {
   ///   op      the reduction that P stands for
   ///   other   a second reduction: at a placement without P, zero_pad may create a P of either
   ///           reduction; equal to `op` if there is no second one
-  ///   target  the placement to which the tensor is redistributed, which must outlive this object.
-  ///           Steps make an axis owned only by the rank that owns it in `target`. If `target` is
-  ///           null, no step makes an axis owned.
+  ///   target  the placement to which the tensor is redistributed. Steps make an axis owned only by
+  ///           the rank that owns it in `target`. If `target` is empty, no step makes an axis owned.
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
-                        step_prices const& price, placement const* target = nullptr)
+                        step_prices const& price, placement const& target = {})
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other), target_(target) {}
 
   constexpr placement const& state(int i) const { return states_[i]; }
@@ -146,7 +145,7 @@ class path_search {
   int rank_;
   reduction op_;
   reduction other_;
-  placement const* target_;
+  placement target_;
   placement_set states_;
   std::vector<node> nodes_;
   min_heap open_;

@@ -109,7 +109,7 @@ constexpr redistribution_plan cheapest_redistribution(shape const& extents, int 
       if (reductions_differ) to_whole.find_through_whole(to_target, start);
     }
     reduction const op = to.has_partial() ? to.op() : from.op();
-    path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price, &to);
+    path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price, to);
     int const found = paths.run(
         from,
         remaining_path{bounded ? &to_target : nullptr, reductions_differ ? &to_whole : nullptr, op},
