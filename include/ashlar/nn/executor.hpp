@@ -75,9 +75,9 @@ class executor {
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
-  /// Returns the errors of wires with feedback, which runs read and write.
+  /// Returns the errors of wires with feedback. Each run of the program reads and updates them.
   errors_of_moves& wire_errors() { return errors_; }
-  /// Returns the delayed gradients, which runs read.
+  /// Returns the delayed gradients. Each run of the program reads them.
   delayed_gradients<Processor>& delayed() { return delayed_; }
   /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {

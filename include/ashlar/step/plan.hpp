@@ -248,9 +248,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements and wires, of the number of recomputed segments, of the number
-/// of micro-batches, of how many take turns, and of the number of plain steps. The hash
-/// distinguishes plans of the same problem.
+/// Returns a hash of all placements and wires, the number of recomputed segments, the number of
+/// micro-batches, the number of micro-batches that are interleaved, and the number of plain steps.
+/// The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;
