@@ -36,8 +36,9 @@ struct parameter_choice {
   bool in_rows = false;
   /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
   wire_format wire{};
-  /// The number of steps by which its gradient is delayed: an update takes the gradient that so
-  /// many steps before have made. With 0 it takes that of its own step (step/README.md, "Delays").
+  /// The number of steps by which its gradient is delayed: an update takes the gradient of the step
+  /// that is so many steps earlier. With 0 it takes the gradient of its own step (step/README.md,
+  /// "Delays").
   int delay = 0;
 
   /// Returns whether the parameter is updated at one placement and stored at another.
@@ -164,7 +165,8 @@ constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
   return step < chosen.plain_steps && has_wires(chosen);
 }
 
-/// Why no gradient has a wire with momentum if a training begins without plain steps.
+/// The error message for a plan in which a gradient has a wire with momentum, but which has no
+/// plain steps.
 inline constexpr char const* momentum_fault =
     "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
     "gradients. Let plain_steps be 1 or more.";

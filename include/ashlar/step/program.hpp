@@ -31,7 +31,8 @@ struct program_move {
   int micro_batch = 0;
   int from = -1, to = -1;  ///< indices of the source and of the result in program::values
   int path = 0;            ///< index into program::paths
-  /// Number of its bucket, whose moves begin together, or -1 without a bucket.
+  /// Number of the bucket that contains this move, or -1 if none does. All moves of a bucket begin
+  /// together.
   int bucket = -1;
 
   friend constexpr bool operator==(program_move const&, program_move const&) = default;

@@ -109,8 +109,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the port tasks of a stage (port_task.hpp). In the result, the task number and the range
-/// of each share are those in the unit task of which the port task is a piece.
+/// Orders the port tasks of a stage (port_task.hpp). A port task is a piece of a unit task. The
+/// shares of the result name the unit task, and their ranges are positions in the unit task.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {

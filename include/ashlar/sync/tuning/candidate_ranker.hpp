@@ -36,7 +36,7 @@ enum class ranker_kind : signed char { corrected, linear, perceptron, recurrent 
 struct described_candidate {
   candidate strategy;
   strategy_features features;
-  price predicted;   ///< by the ranker; only if it needs one
+  price predicted;   ///< the price that the ranker predicts, if it needs one
   double score = 0;  ///< set by the caller
 };
 

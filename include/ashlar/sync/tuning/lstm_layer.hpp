@@ -10,7 +10,8 @@
 //   c = f c' + i g,                      h = o tanh(c)
 //
 // h' and c' are those of the step before, and 0 before the first one. The weights are a part of the
-// caller's array: for each of the 4 `hidden` rows, `inputs` of W, `hidden` of U and one of b.
+// caller's array. They have 4 · `hidden` rows. A row has `inputs` weights of W, `hidden` weights of
+// U and one of b.
 
 #include <cmath>
 #include <cstddef>

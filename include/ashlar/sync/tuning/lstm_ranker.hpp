@@ -92,14 +92,15 @@ class lstm_ranker {
 
   struct placed_layer {
     lstm_layer layer;
-    std::size_t first = 0;  ///< of its weights; those of the other direction follow
+    /// the index of its first weight; the weights of the other direction follow
+    std::size_t first = 0;
   };
   struct layer_state {
     vector_sequence x;
     lstm_layer::state there, back;
   };
   struct state {
-    vector_sequence wide;  ///< after the relu, of each variable
+    vector_sequence wide;  ///< the outputs of the relu in the perceptron of each variable
     std::vector<layer_state> layers;
     double score = 0;
   };
