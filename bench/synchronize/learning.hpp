@@ -41,7 +41,7 @@ struct hidden_factors {
 /// A model on a cluster, with a clock of the true machine.
 class hidden_cluster {
  public:
-  /// With `wires`, gradients may have them.
+  /// If `wires` is true, gradients may have wires.
   hidden_cluster(std::string const& model, std::string const& cluster, hidden_factors const& f,
                  ashlar::sync::wire_list const& wires = ashlar::sync::lossless);
 

@@ -101,7 +101,7 @@ class executor {
 
   /// Redistributes each parameter whose placements of update and of storage differ to its placement
   /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if the program makes these redistributions at the begin of a step
+  /// Does nothing if the program makes these redistributions at the start of a step
   /// (program::renews_first). Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;

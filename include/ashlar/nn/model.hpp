@@ -268,7 +268,7 @@ class model {
     state_->one_micro_batch();
   }
   /// Makes the model call renew() before it next reads parameters. A trainer whose steps renew
-  /// parameters at the begin of a step calls this function after its updates. Communicates nothing.
+  /// parameters at the start of a step calls this function after its updates. Communicates nothing.
   void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
   /// Calls renew() if renew_before_use() was called after the last renewal.
   void renew_if_due() {

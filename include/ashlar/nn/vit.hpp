@@ -47,7 +47,7 @@ struct vit_options {
   std::int64_t channels = 3;  ///< of an image
 };
 
-/// Returns an encoder block, with layer norm at the begin of each residual and without a mask. Maps
+/// Returns an encoder block, with layer norm at the start of each residual and without a mask. Maps
 /// [batch, rows, columns, features] to the same extents.
 constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t hidden) {
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads))),

@@ -199,7 +199,7 @@ class stage_model {
   basic_problem<N> const& chain_;
   basic_plan<N> const& whole_;
   crossing_prices& crossings_;
-  planned_moves moves_;  // which, unlike tabulated ones, have prices of owned parameters
+  planned_moves moves_;  // not tables, since tables have no prices of owned parameters
   std::vector<element_seconds> elements_;
   std::map<std::pair<int, int>, stage_bytes> bytes_;
 };

@@ -30,14 +30,14 @@ class crossing_builder : public program_builder<dynamic_size> {
   using program_builder<dynamic_size>::program_builder;
 
   /// Adds the redistribution to placement `to` of the tensor that element `element` makes, and then
-  /// the begin of its send to another part of the mesh.
+  /// the start of its send to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
     return send(forward, forward ? own(element).y : own(element).dx, extents_at(element, forward),
                 forward ? c.y : c.dx, to, number, plan);
   }
-  /// Adds the begin of the receive of a tensor that element `element` reads: the output of the
+  /// Adds the start of the receive of a tensor that element `element` reads: the output of the
   /// element before, or the gradient that the element after makes. It arrives at placement `at`.
   int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
     enter(b, forward ? element - 1 : element + 1);
@@ -81,7 +81,7 @@ class crossing_builder : public program_builder<dynamic_size> {
   // value (phase forward) to the part of the later use, and the gradient of the later use (phase
   // synchronize) to the part of the first use.
 
-  /// Adds the begin of the send of a tied parameter, or of the gradient of its later use, and
+  /// Adds the start of the send of a tied parameter, or of the gradient of its later use, and
   /// returns the index of the crossing. The tensor leaves at placement `to`.
   int begin_tie_send(tie const& t, phase when, placement const& to, int number, int plan) {
     bool const value = when == phase::forward;
@@ -93,7 +93,7 @@ class crossing_builder : public program_builder<dynamic_size> {
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
   }
-  /// Adds the begin of the receive of the same tensor on the other part, and returns the index of
+  /// Adds the start of the receive of the same tensor on the other part, and returns the index of
   /// the crossing. The tensor arrives at placement `at`.
   int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
     int const k = enter_tie(t, when != phase::forward);

@@ -64,9 +64,11 @@ enum class element_kind : signed char {
   residual_end,
   branch_begin,
   branch_turn,
-  branch_sum,     ///< the end of a branch that adds: its dy is the gradient of both inputs
-  branch_join,    ///< the end of a branch that makes a gradient for each of its two inputs
-  branch_formula  ///< likewise; its inputs have equal extents, and its output has any extents
+  branch_sum,   ///< the end of a branch that adds: its dy is the gradient of both inputs
+  branch_join,  ///< the end of a branch that makes a gradient for each of its two inputs
+  /// The end of a branch whose two outputs a formula joins. Makes a gradient for each of its two
+  /// inputs, which have equal extents. Its output may have any extents.
+  branch_formula
 };
 
 /// Returns whether an element ends a branch, and whether it is any of the elements of a branch.

@@ -60,7 +60,7 @@ struct program {
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int elements = 0;
   int element_size = 0;  ///< bytes per element of a tensor of activations
-  /// Says whether stored parameters are renewed at the begin of the step, from the values that the
+  /// Says whether stored parameters are renewed at the start of the step, from the values that the
   /// step before has updated, instead of after the updates (renewal_first.hpp).
   bool renews_first = false;
   std::vector<action> actions;

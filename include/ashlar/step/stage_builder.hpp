@@ -119,7 +119,7 @@ class stage_builder {
     begun.clear();
   }
 
-  // A tied parameter crosses to the part of its later use at the begin of a step, when that part
+  // A tied parameter crosses to the part of its later use at the start of a step, when that part
   // has nothing to do yet. The gradient of the later use crosses back at the end of the step. In
   // the common order, the crossings of parameters come first, and those of such gradients come
   // last.

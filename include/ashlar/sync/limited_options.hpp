@@ -225,7 +225,7 @@ class limited_search {
     }
   }
 
-  /// Returns the picks of `lean` for `count` elements, at the begin or at the end of the chain, and
+  /// Returns the picks of `lean` for `count` elements, at the start or at the end of the chain, and
   /// the picks of `fast` for all other elements.
   static constexpr std::vector<int>
   mixture(std::vector<int> const& fast, std::vector<int> const& lean, int count, bool from_begin) {

@@ -90,9 +90,9 @@ class sent_gradients {
     is_averaging_ = false;
   }
 
-  /// Returns the numbers of squares of the model's parameters, of which not all updates have
-  /// squared a gradient, as a text for continue_after. It is empty if there are none. Throws as
-  /// begin does.
+  /// Returns a text for continue_after: the numbers of squares of those parameters of the model for
+  /// which not every update has squared a gradient. The text is empty if there are no such
+  /// parameters. Throws as begin does.
   template <class Model>
   std::string text(Model& model) const {
     require_accepted();

@@ -297,7 +297,8 @@ class trainer {
     auto const& on = mesh.processor();
     auto& walker = programs_.walker();
     sent_.begin(*model_, step_);
-    // Steps of another trainer, or of another program, may have left this to be done.
+    // Steps of another trainer, or of another program, may have left the renewal of parameters to
+    // this step.
     if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());

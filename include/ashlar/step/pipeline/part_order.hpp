@@ -9,7 +9,7 @@
 //
 //   begin_receive   If receives begin ahead: where the common order has the transfers of the pass
 //                   with which the sender sent to this part before. The receives of the sender's
-//                   first pass that sends to this part begin at the begin of the step. If receives
+//                   first pass that sends to this part begin at the start of the step. If receives
 //                   do not begin ahead: at the transfer's own place
 //   end_sends       right before a later pass's first send to the same part begins
 //   begin_send      at the transfer's own place, which is right after the pass

@@ -8,7 +8,8 @@
 //
 //   weights()                         its weights, std::vector<double>&
 //   score(x)                          the score of the features of a candidate
-//   add_gradient(x, slope, gradient)  adds slope times the derivatives of the score by the weights
+//   add_gradient(x, slope, gradient)  adds slope times the derivatives of the score with respect to
+//                                     the weights
 //
 // The loss is the pairwise logistic loss within batches (pairwise_loss.hpp), the optimizer Adam
 // (Kingma and Ba, ICLR 2015). Everything is deterministic by the seed.

@@ -60,8 +60,8 @@ struct lstm_layer {
     return made;
   }
 
-  /// Adds to `dw` the derivatives by the weights and to `dx` those by x, where `dh` has those by
-  /// the outputs.
+  /// Adds the derivatives with respect to the weights to `dw`, and those with respect to x to `dx`.
+  /// `dh` has the derivatives with respect to the outputs.
   void backward(double const* w, vector_sequence const& x, bool reversed, state const& s,
                 vector_sequence const& dh, double* dw, vector_sequence& dx) const {
     std::vector<double> const none(hidden, 0);

@@ -59,7 +59,7 @@ class lstm_ranker {
     auto const zeros = [n](std::size_t size) {
       return vector_sequence(n, std::vector<double>(size, 0));
     };
-    // The derivatives by the outputs of the last layer, in both directions.
+    // The derivatives with respect to the outputs of the last layer, in both directions.
     vector_sequence there = zeros(h), back = zeros(h);
     auto const& top = made.layers.back();
     for (std::size_t k = 0; k < h; ++k) {
@@ -146,7 +146,8 @@ class lstm_ranker {
     return made;
   }
 
-  /// Adds the derivatives by the weights of the perceptron, where `slope` has those by its outputs.
+  /// Adds the derivatives with respect to the weights of the perceptron. `slope` has the
+  /// derivatives with respect to its outputs.
   void add_of_variable(sparse_features const& v, std::vector<double> const& wide,
                        std::vector<double> const& slope, std::vector<double>& gradient) const {
     std::vector<double> inner(sizes_.wide, 0);
