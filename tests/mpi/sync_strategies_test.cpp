@@ -7,7 +7,7 @@
 // and two axes:
 //
 // - it equals training on one process, with exactly the collectives that search::schedule predicts,
-// - updated parameters travel under the next forward pass with the same bits and bytes,
+// - updated parameters are sent during the next forward pass, with the same bits and bytes,
 // - with sums by rank, and on two ranks with every order of sums, it equals training with
 //   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines; so
 //   does a different strategy for each parameter, drawn at random,
