@@ -9,8 +9,8 @@
 // - it equals training on one process, with exactly the collectives that search::schedule predicts,
 // - updated parameters are sent during the next forward pass, with the same bits and bytes,
 // - with sums by rank, and on two ranks with every order of sums, it equals training with
-//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines; so
-//   does a different strategy for each parameter, drawn at random,
+//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines, and
+//   also if each parameter has another strategy, drawn at random,
 // - the bytes in its calls of MPI are those that the plan predicts,
 // - a checkpoint that was saved under one strategy continues under another one.
 

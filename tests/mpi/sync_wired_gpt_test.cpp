@@ -3,8 +3,8 @@
 // ranks: 4
 // thorough: ASHLAR_WIRES=all 4
 
-// Trains a byte-level GPT on the pages of docs/, and compares the loss on a part of the text that
-// is not trained on with that of a training without wires, after 300 steps of AdamW:
+// Trains a byte-level GPT on the pages of docs/ with each wire and without wires, for 300 steps of
+// AdamW. Compares the losses on a part of the text that is not trained on:
 //
 //   wire                    plain steps   embedding table   loss at most    all-reduce / ZeRO-2
 //   bf16                    0             encoded           0.5 % higher    0.0 %

@@ -75,10 +75,10 @@ class errors_of_moves {
     return sum;
   }
 
-  /// Returns the errors of one step of the redistribution that sums the gradient of a parameter
-  /// with a wire, or its averages, which follow the last step: parameter `index` of an element.
-  /// There is room for `count` numbers. Throws ashlar::error if the program has no such
-  /// redistribution.
+  /// Returns the errors of one step of a redistribution: the one that sums the gradient of
+  /// parameter `index` of an element with a wire. For the number behind that of the last step,
+  /// returns the averages of the gradient. There is room for `count` numbers. Throws ashlar::error
+  /// if the program has no such redistribution.
   float* of_gradient(int element, int index, std::size_t step, std::int64_t count) {
     for (std::size_t k = 0; k < errors_.size(); ++k)
       if (auto const& m = program_->moves[k];

@@ -307,8 +307,8 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position, in the pipeline, of the part of the mesh that computes the output of the
-  /// net, which is that of the last element before the loss.
+  /// The output of the net is the output of the last element before the loss. Returns the position
+  /// in the pipeline of the part of the mesh that computes it.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }

@@ -99,8 +99,8 @@ inline std::string possible_stages(int blocks, topology const& t) {
                   possible_stages(blocks, t) + ".");
 }
 
-/// A number of parts along an axis of the mesh, a number of micro-batches (given by `net`), and the
-/// fastest plan of the chain on the mesh of one part.
+/// A candidate: into how many parts an axis of the mesh is divided, the number of micro-batches
+/// (given by `net`), and the fastest plan of the chain on the mesh of one part.
 template <int N>
 struct pipeline_candidate {
   std::size_t net = 0;  ///< the index of the description of the chain

@@ -122,8 +122,8 @@ class stage_model {
     return list;
   }
 
-  /// Returns the prices of the two crossings of a skip whose ends are on different parts: of its
-  /// input, and of the gradient of its input.
+  /// Returns the prices of the two crossings of a skip whose ends are on different parts: one
+  /// carries the input of the skip, the other the gradient of this input.
   cut_prices cut(cut_skip const& skip) const {
     shape const& extents = chain_.spec(skip.begin).x;
     auto const price = [&](placement const& from, placement const& to) {

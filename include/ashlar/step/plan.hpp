@@ -184,10 +184,10 @@ constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   return nullptr;
 }
 
-/// Returns the element whose placements determine those of element i of the plan: the begin of the
-/// residual that ends there, or the begin of the branch that turns there. Returns -1 if element i
-/// has these placements, or if none determines them. Elements up to the end of the branch must have
-/// placements.
+/// Some elements of a plan take their placements from another one: the end of a residual from its
+/// begin, and the turn of a branch from the begin of the branch. Returns the element from which
+/// element i should take its placements, or -1 if it has these placements already or takes none.
+/// The begin and the end of a branch around element i must have their placements.
 template <int N, int M>
 constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& chosen, int i) {
   int const next = net[i].partner;

@@ -256,8 +256,8 @@ constexpr int end_of(basic_problem<N> const& net, int i) {
 }
 
 /// Returns whether an element of the layer chain has two inputs and makes a gradient for each of
-/// them: the end of a skip, which concatenates its inputs along the dim in which the extents of its
-/// x and y differ, or the end of a branch that does not add.
+/// them. Two kinds of elements do: the end of a skip, and the end of a branch that does not add.
+/// The end of a skip concatenates its inputs, so its x and its y have different extents in one dim.
 constexpr bool makes_two_gradients(element_kind kind, layer_spec const& spec) {
   return kind >= element_kind::branch_join ||
          (kind == element_kind::residual_end && !(spec.x == spec.y));

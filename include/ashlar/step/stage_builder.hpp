@@ -163,8 +163,9 @@ class stage_builder {
       arriving.index = -1;
     }
   }
-  /// Adds what lies between the last pass and the updates: the synchronization of gradients, and
-  /// the crossings of the gradients of tied parameters, of which the first has the number `number`.
+  /// Adds the actions between the last pass and the updates: they synchronize gradients and move
+  /// the gradients of tied parameters to other parts. `number` is the number of the first of these
+  /// crossings.
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;

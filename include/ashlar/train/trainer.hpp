@@ -320,8 +320,9 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals behind those of the parameters: the sums of mixtures of experts,
-  /// the addends of the check for equal batches, and in a pipeline the seconds of a busy rank.
+  /// totals_ begins with numbers of the parameters. Returns how many numbers follow: the sums of
+  /// mixtures of experts, the addends of the check for equal batches, and in a pipeline the seconds
+  /// in which the rank is busy.
   std::int64_t addends() const {
     return (has_mixtures_ ? nn::mixture_sums::count : 0) +
            static_cast<std::int64_t>(agreement_addends) + is_pipeline();

@@ -19,9 +19,9 @@
 namespace ashlar {
 
 /// The port tasks (port_task.hpp) of both stages of a crossing that follow from the unit tasks
-/// alone: all tasks between nodes, and inside a node those of data that the node holds from the
-/// begin. The tasks inside nodes for data from other nodes follow from the schedule between nodes
-/// (add_entered).
+/// alone: all tasks between nodes, and the tasks inside a node for data that the node holds from
+/// the start. The tasks inside nodes for data from other nodes follow from the schedule between
+/// nodes (add_entered).
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks
