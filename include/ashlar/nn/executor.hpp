@@ -351,8 +351,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Ends a run: empties all slots except those of gradient sums, also pending ones, and those of
-  /// parameters that no redistribution renews.
+  /// Ends a run: empties all slots, except the slots of gradient sums (pending ones included) and
+  /// of parameters that no redistribution renews.
   void forget() {
     for (auto& run : moving_) run = {};
     crossings_.forget();

@@ -105,9 +105,9 @@ class serial_optimum {
     return best;
   }
 
-  /// The strategies among which to choose: for each list of options, those of the parameters of the
-  /// first element with this list, and for each tie (problem.hpp), those of the tied parameter.
-  /// Elements with the same options share a list.
+  /// The strategies among which to choose, for each parameter and for each tie (problem.hpp).
+  /// Elements with the same options share a list of options, so only the parameters of the first
+  /// element of each list are stored.
   struct considered {
     std::vector<std::vector<option_list>> parameters;
     std::vector<tied_options> ties;

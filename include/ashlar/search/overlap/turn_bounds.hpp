@@ -6,10 +6,10 @@
 // Computes lower bounds of the seconds of a step in which micro-batches take turns, for the search
 // (turn_search.hpp).
 //
-// A step takes at least as long as each of three paths: that of the processor and those of both
-// links. So it takes at least any weighted mean of the paths. Such a mean is additive over the
-// chain. So its least value over all elements after a choice is computed once per choice, for
-// several coefficients.
+// A step takes at least as long as each of three paths: one through the work of the processor, and
+// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
+// a mean is additive over the chain. So its least value over all elements after a choice is
+// computed once per choice, for several coefficients.
 //
 // If all micro-batches of a step take turns, gradients are synchronized after the whole forward
 // pass, and weights are gathered before the whole backward pass. So a step also takes at least the

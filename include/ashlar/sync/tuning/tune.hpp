@@ -21,9 +21,9 @@
 //
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
 // If three rounds in a row have no new candidate that fits, the search ends with fewer trials.
-// The result is the fastest trial, so it is as good as the measurements. A log of earlier trials
-// (options.start) is a start: those of the same cluster count as if they had been measured again,
-// and from those of other clusters the ranker learns before the first trial.
+// The result is the fastest trial, so it is as good as the measurements. A search may start from a
+// log of earlier trials (options.start). Trials of the same cluster count as if they had been
+// measured again. From the trials of other clusters, the ranker learns before the first trial.
 
 #include <algorithm>
 #include <cmath>
