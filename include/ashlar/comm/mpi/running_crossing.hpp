@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A crossing between two parts of a mesh that goes on while the program computes. Its messages
-// advance whenever the mesh's pending operations do.
+// A crossing, in which a tensor moves between two parts of a mesh while the program computes. The
+// messages of the crossing advance whenever the mesh's pending operations do.
 
 #include <utility>
 
