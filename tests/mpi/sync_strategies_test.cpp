@@ -108,7 +108,8 @@ values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
 std::vector<search::plan> strategies_of(search::problem const& net, search::plan const& plain,
                                         ashlar::machine const& m) {
   std::vector<search::plan> plans;
-  std::vector<std::vector<search::parameter_choice>> parameters;  // of each builder's plan
+  // The parameters in each builder's plan.
+  std::vector<std::vector<search::parameter_choice>> parameters;
   for (auto const name : sync::names()) {
     plans.push_back(sync::named(name, net, plain, m));
     auto& all = parameters.emplace_back();

@@ -34,8 +34,8 @@ inline auto tied_gpt(int blocks) {
 
 /// The results of a training on one rank.
 struct trained_net {
-  std::vector<double> losses;                             ///< of each step
-  std::vector<double> norms;                              ///< of the gradients of each step
+  std::vector<double> losses;                             ///< the loss of each step
+  std::vector<double> norms;                              ///< the gradient norm of each step
   std::vector<double> predicted;                          ///< after the training
   std::map<std::string, std::vector<double>> parameters;  ///< all values of those that it reads
 };

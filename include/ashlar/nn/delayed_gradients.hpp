@@ -126,7 +126,7 @@ class delayed_gradients {
     int element, index, slot, delay;
     tensor_type pending;
     std::vector<tensor_type> kept{};  ///< synchronized gradients, the oldest first
-    tensor_type newest{};             ///< of the running step, if there are kept ones
+    tensor_type newest{};             ///< the gradient of the running step, if `kept` has any
   };
 
   parameter<Processor>& parameter_of(int element, int index) const {

@@ -383,7 +383,8 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;  // one per move of the program
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
+  // Indexed by the first move of each bucket.
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
   std::vector<step::time_span> times_;

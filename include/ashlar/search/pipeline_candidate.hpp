@@ -82,8 +82,8 @@ inline std::string possible_stages(int blocks, topology const& t) {
 }
 
 /// Throws the error for a net of `blocks` equal blocks that cannot be cut into `parts` stages on
-/// the mesh t. With `any_cuts`, stages may have different numbers of blocks, and the net can be cut
-/// into at most `units` stages.
+/// the mesh t. If `any_cuts` is true, stages may have different numbers of blocks, and the net can
+/// be cut into at most `units` stages.
 [[noreturn]] inline void refuse_stages(int parts, int blocks, int units, bool any_cuts,
                                        topology const& t) {
   std::string const stages = std::to_string(parts) + " stages of ", on = " on " + to_string(t);

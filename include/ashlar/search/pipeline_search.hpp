@@ -200,7 +200,8 @@ class pipeline_search {
         moves_, c.pins.get(), has_bound(a));
   }
 
-  /// Returns whether the limited stages of an attempt give a lower bound of all of its pipelines.
+  /// Returns whether searching the stages of an attempt alone (limited_stages.hpp) gives a lower
+  /// bound of all of its pipelines.
   bool has_bound(attempted const& a) const {
     return !options_.any_cuts && is_plain(a.choice) && !a.choice.fits_costs() &&
            net_of(candidates_[a.candidate]).ties.empty();

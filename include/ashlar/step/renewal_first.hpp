@@ -178,7 +178,7 @@ class renewal_first_pass {
   machine const& machine_;
   std::size_t under_way_;
   program changed_;
-  std::vector<action> begin_, end_;  // of each move
+  std::vector<action> begin_, end_;  // begin_move and end_move of each move
   std::vector<action> others_;       // all other actions
   std::vector<bucket> buckets_;
 };

@@ -120,7 +120,8 @@ struct encoded {
     for (auto const& t : net.ties) {
       auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
       auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
-      if (first.momentum != later.momentum) first = later = {};  // only one of them is summed
+      // Only one of the two is summed over ranks.
+      if (first.momentum != later.momentum) first = later = {};
     }
     if (auto const& spec = net.spec(refused_element);
         where == wired::everywhere && !some_fit && refused != nullptr)

@@ -133,7 +133,7 @@ class sent_gradients {
 
   static constexpr std::int64_t all = -1;  ///< every update has squared its gradient
 
-  std::vector<std::int64_t> squares_;  // of each parameter
+  std::vector<std::int64_t> squares_;  // numbers of squares, by parameter
   bool is_averaging_ = false;          // whether a step has begun that averages gradients
 };
 

@@ -53,7 +53,7 @@ class running_crossing final : public pending_operation {
 
   operation_queue* operations_;
   watch::flight_record* record_;
-  std::uint64_t number_ = 0;  // of the crossing in the record
+  std::uint64_t number_ = 0;  // the number of the crossing in the record
   crossing_messages messages_;
   bool has_ended_ = false;
 };

@@ -250,7 +250,7 @@ class device_queue {
   cuda::arena memory_;
   std::unique_ptr<crossing_lane> crossings_;
   cuda::event compute_reached_, own_reached_;
-  std::vector<groups*> groups_;  // of the mesh and of its parts
+  std::vector<groups*> groups_;  // the groups of the mesh and of its parts
   std::mutex groups_mutex_;      // also guards the pointer crossings_
   in_flight flight_;
   in_flight captured_flight_;

@@ -56,7 +56,7 @@ inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lin
   if (receives_ahead)
     for (auto const& sender : arriving) receive_next(sender.first);
   std::map<int, action> arrived;  // by sender: the pass that made its last transfer
-  std::map<int, int> sent_after;  // by receiver: the number of the pass that made the last sends
+  std::map<int, int> sent_after;  // by receiver: the number of the last pass that sent to it
   int passes = 0;
   for (auto const& line : lines) {
     if (!line.is_transfer && line.position == position) {

@@ -162,7 +162,7 @@ class candidate_ranker {
   lstm_ranker recurrent_;
   scaling scaling_;
   bool is_trained_ = false, has_seen_others_ = false;
-  std::vector<std::vector<sparse_features>> variables_;  // of the trials of this space
+  std::vector<std::vector<sparse_features>> variables_;  // features of the trials of this space
 };
 
 }  // namespace ashlar::sync

@@ -31,7 +31,7 @@ struct fit_options {
   int epochs = 100;
   double rate = 0.01;      ///< the learning rate of Adam
   std::size_t batch = 96;  ///< the most candidates that are compared with each other
-  double decay = 1e-4;     ///< of the weights, per unit of the learning rate (AdamW)
+  double decay = 1e-4;     ///< weight decay per unit of the learning rate (AdamW)
   std::uint64_t seed = 1;
 };
 

@@ -45,7 +45,7 @@ namespace ashlar::sync {
 
 struct tuning_options {
   int trials = 20;         ///< steps that are measured
-  std::uint64_t seed = 1;  ///< of all random choices
+  std::uint64_t seed = 1;  ///< the seed of all random choices
   ranker_kind ranker = ranker_kind::corrected;
   bool starts_optimal = true;  ///< whether the first trial has the strategies of sync::optimal
   bool mutates = true;         ///< whether candidates are mutations of trials
