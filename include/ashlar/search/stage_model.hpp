@@ -40,8 +40,8 @@ struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
   double weights = 0;  ///< part of `backward`
   double work = 0;     ///< part of the seconds of all passes spent computing
-  /// the move from y of the previous element to x, in the forward pass (enter) and in a
-  /// recomputation (reenter)
+  /// The move from y of the previous element to x, in the forward pass (enter) and in a
+  /// recomputation (reenter).
   double enter = 0, reenter = 0;
   double leave = 0;  ///< move from dx of the element after to dy
 };
