@@ -308,8 +308,8 @@ class pipeline_search {
     }
   }
 
-  /// Orders the passes anew for the costs of the placements `chosen` with these recomputed
-  /// segments, and offers the resulting pipeline.
+  /// Orders the passes again, for the costs of the placements `chosen` with these recomputed
+  /// segments. Keeps the resulting pipeline if it is the best one so far.
   void refit(candidate const& c, schedule_choice const& choice, basic_plan<N> chosen,
              std::vector<int> const& recomputed, std::vector<int> const& limits) {
     auto const& net = net_of(c);

@@ -336,7 +336,7 @@ class program_check {
   std::vector<value_state> values_;
   std::vector<stage> moves_, crossings_;
   std::vector<int> begun_;  // per bucket: whether it has begun
-  // the move that the previous action begins (releases do not count), or -1
+  // The move that the previous action begins (releases do not count), or -1.
   int last_begun_ = -1;
   std::vector<computed> done_;
   fault found_;

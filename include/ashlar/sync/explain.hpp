@@ -60,7 +60,7 @@ struct explained_parameter {
   search::parameter_choice placements;
   int count = 1;
   double received = 0, seconds = 0, exposed = 0;
-  /// the parts of `seconds` and `exposed` that synchronize delayed gradients
+  /// The parts of `seconds` and `exposed` that synchronize delayed gradients.
   double delayed_seconds = 0, delayed_exposed = 0;
 };
 

@@ -168,7 +168,8 @@ class trainer {
   /// Returns the delayed gradients, which are zero after continue_after(). Only a training with the
   /// same plan on the same mesh can use them.
   auto& delayed() { return programs_.walker().delayed(); }
-  /// Returns the first step whose gradients this training has. Only delays make a difference.
+  /// Returns the first step whose gradients this training has. It matters only if gradients are
+  /// delayed: no update takes the gradients of earlier steps.
   std::int64_t first_gradient() const { return numbers_.first(); }
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.

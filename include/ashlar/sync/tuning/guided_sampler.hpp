@@ -39,7 +39,7 @@ struct sampler_options {
   double low = 1e5;        ///< variables up to this many bytes are not partitioned
   double high = 64 << 20;  ///< variables from this many bytes on are always partitioned
   int most_groups = 20;    ///< the most buckets
-  /// whether candidates have buckets of their own; if not, the library divides the gradients
+  /// Whether candidates have buckets of their own. If not, the library divides the gradients.
   bool divides = true;
 };
 

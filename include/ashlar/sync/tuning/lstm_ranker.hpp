@@ -92,7 +92,7 @@ class lstm_ranker {
 
   struct placed_layer {
     lstm_layer layer;
-    /// the index of its first weight; the weights of the other direction follow
+    /// The index of the first weight of this layer. The weights of the other direction follow.
     std::size_t first = 0;
   };
   struct layer_state {
