@@ -16,8 +16,8 @@
 //   power-sgd   4 r (rows + columns)    0; exactly |p'x|² / |x|², p the orthonormal first factor
 //
 // C(x) are the elements that the receiver decodes. int8 has one float scale for each 256 elements.
-// one-bit sends the signs and the mean magnitude. top-k/m sends the largest one of m elements, with
-// their positions. A wire that is not exact carries only tensors of float.
+// one-bit sends the signs and the mean magnitude. top-k/m sends the ⌈n/m⌉ elements of largest
+// magnitude, with their positions. A wire that is not exact carries only tensors of float.
 //
 // Only the wires exact and power-sgd are linear: the sum of encoded addends is the encoded sum.
 // Addends of any other wire are never summed on the way. Each is encoded once, and its owner
@@ -131,7 +131,7 @@ inline constexpr wire_format bf16{wire_kind::bf16};
 inline constexpr wire_format half{wire_kind::half};
 inline constexpr wire_format int8{wire_kind::int8};
 inline constexpr wire_format one_bit{wire_kind::one_bit};
-/// Sends the largest one of `m` elements.
+/// Sends one of `m` elements: of n elements, the ⌈n/m⌉ of largest magnitude.
 constexpr wire_format top_k(int m) { return {wire_kind::top_k, false, m}; }
 /// Sends the sum of matrices as two factors of rank `r`.
 constexpr wire_format power_sgd(int r) { return {wire_kind::power_sgd, false, 0, r}; }
