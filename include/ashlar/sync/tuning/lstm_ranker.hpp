@@ -169,7 +169,7 @@ class lstm_ranker {
 
   lstm_sizes sizes_;
   std::vector<placed_layer> layers_;
-  std::size_t last_ = 0;  // the weights of the score
+  std::size_t last_ = 0;  // the index of the first weight of the score
   std::vector<double> weights_;
 };
 
