@@ -103,13 +103,13 @@ struct wire_format {
     }
   }
   /// Returns the cost of encoding a block, per element, in bytes of memory traffic that take as
-  /// long. The figures were measured with the kernels of device/host/encode.hpp. Errors cost three
-  /// passes more.
+  /// long. The figures were measured with the kernels of device/host/encode.hpp. Error feedback
+  /// costs three more passes over the elements.
   constexpr double encoding_cost() const {
     constexpr double costs[] = {0, 6, 20, 9, 17, 96};
     return costs[static_cast<int>(kind)] + (feedback ? 33 : 0);
   }
-  /// Returns the same for decoding an element and adding it to a sum.
+  /// Returns the cost of decoding an element and adding it to a sum, in the same unit.
   constexpr double decoding_cost() const {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];

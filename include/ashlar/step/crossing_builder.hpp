@@ -50,7 +50,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     return begin_crossing({false, what(forward), element, b, value, number, plan, when(forward)});
   }
 
-  /// The following two functions do the same for the input of a skip, or for its gradient.
+  /// The following two functions begin to send and to receive the input of a skip, or the gradient
+  /// of this input.
   int begin_send(int b, cut_skip const& skip, bool forward, placement const& to, int number,
                  int plan) {
     enter(b, forward ? skip.begin : skip.end);
