@@ -193,8 +193,8 @@ class tuner {
     return true;
   }
 
-  /// Draws the candidates of a round, none of which was tried before. One that the ranker has
-  /// priced and that does not fit in memory is replaced by another draw, up to a limit.
+  /// Draws the candidates of a round, none of which was tried before. A candidate that the ranker
+  /// has priced and that does not fit in memory is replaced by another draw, up to a limit.
   std::vector<described_candidate> proposals() {
     std::vector<described_candidate> list;
     std::vector<trial const*> fastest;
