@@ -140,7 +140,8 @@ constexpr wire_format with_feedback(wire_format w) {
   w.feedback = !w.is_exact();
   return w;
 }
-/// Returns the same wire with error feedback, for the momentum of gradients.
+/// Returns the wire that sends the momentum of gradients instead of the gradients, with error
+/// feedback.
 constexpr wire_format with_momentum(wire_format w) {
   w.feedback = w.momentum = !w.is_exact();
   return w;

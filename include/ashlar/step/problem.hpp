@@ -5,12 +5,13 @@
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
-// residual_end after them. So has a skip, which concatenates x and f(x) along one dim. The two
-// elements must have the same placements. A branch, whose two nets f and g read the same x and
-// whose outputs are joined, has three elements: branch_begin before the elements of f, branch_turn
-// between those of f and g, and branch_sum or branch_join after those of g. The turn computes
-// nothing: it takes f(x) to the end and passes x to g. The table shows the extents of an element's
-// tensors x and y, and what the search chooses for the element:
+// residual_end after them. A skip, which concatenates x and f(x) along one dim, has the same two
+// elements. Both must have the same placements. In a branch, two nets f and g read the same x, and
+// their outputs are joined. A branch has three elements: branch_begin before the elements of f,
+// branch_turn between the elements of f and those of g, and an end after the elements of g, which
+// is a branch_sum, a branch_join or a branch_formula. The turn computes nothing: it takes f(x) to
+// the end and passes x to g. The table shows the extents of an element's tensors x and y, and what
+// the search chooses for the element:
 //
 //   kind             x, y                          choices
 //   layer            the layer's                   a row per mesh axis, order of shards, placements
