@@ -161,8 +161,9 @@ werror=ON
 case "$preset" in asan | tsan) werror=OFF ;; esac
 build="build/$preset${mpi:+-$mpi}"
 options=(-DASHLAR_WERROR="$werror")
-# At -O3, compiling examples and benchmarks takes half of the build time. The tests check only their
-# results, so -Og suffices. Where they check only that they compile, -O0 does.
+# At -O3, compiling examples and benchmarks takes half of the build time. The tests check only the
+# results of some of these programs, for which -Og suffices, and of the others only that they
+# compile, for which -O0 suffices.
 case "$preset" in
   default | clang)
     options+=(-DASHLAR_PROGRAM_OPTIONS=-Og -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0)

@@ -16,8 +16,8 @@
 //
 // In an order of the paper, each task is sent whole to all its receivers at the same time, and no
 // port takes part in two tasks at once. Our orders cut tasks into parts, and receivers pass them
-// on. The length of our order is that of its rounds, without the time to fill the chains of
-// receivers, which depends on the number of chunks.
+// on. The length of our order is the sum of its rounds. It does not include the time to fill the
+// chains of receivers, because that time depends on the number of chunks.
 
 #include <algorithm>
 #include <cstdio>

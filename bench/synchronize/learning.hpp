@@ -12,10 +12,10 @@
 //   each measurement              exp of a normal number of standard deviation 0.01
 //
 // The program of a step is that of the assumed machine, as in a training. Rankings are judged by
-// the seconds without noise, on candidates that no trial had: mutations of the optimum and of the
-// fastest trial that are at most 10 % slower than the fastest of all. A pair counts if its two
-// steps differ by 0.5 % or more. Noise is a function of plan and bucket sizes, so equal plans have
-// the same noise in all cases.
+// the seconds without noise, on candidates that were never tried. These are mutations of the
+// optimum and of the fastest trial, of which those are left out that are more than 10 % slower than
+// the fastest one. A pair counts if its two steps differ by 0.5 % or more. Noise is a function of
+// plan and bucket sizes, so equal plans have the same noise in all cases.
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ struct hidden_factors {
 /// A model on a cluster, with a clock of the true machine.
 class hidden_cluster {
  public:
-  /// With `wires`, gradients may have them.
+  /// If `wires` is true, gradients may have wires.
   hidden_cluster(std::string const& model, std::string const& cluster, hidden_factors const& f,
                  ashlar::sync::wire_list const& wires = ashlar::sync::lossless);
 

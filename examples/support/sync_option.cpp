@@ -137,7 +137,7 @@ search::pipeline_plan synchronized_by(std::string const& name, search::problem c
                                       search::pipeline_plan const& plan,
                                       ashlar::machine const& machine) {
   if (name.empty() || search_chooses_updates(name)) return plan;
-  auto unlimited = machine;  // the limit is one of a stage, and the plan is of the whole net
+  auto unlimited = machine;  // the limit applies to a stage, not to the plan of the whole net
   unlimited.memory = 0;
   std::vector<int> recomputed;
   for (auto const& s : plan.stages) recomputed.push_back(s.recomputed);

@@ -32,8 +32,9 @@ bool search_chooses_updates(std::string const& name);
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
-/// Does the same for a pipeline. In a pipeline, the strategies of `optimal` are chosen without
-/// regard to the memory limit, so the changed plan may be refused.
+/// Returns the pipeline with the strategy of this name, with the same exceptions and errors as
+/// above. The strategies of `optimal` are chosen without regard to the memory limit, so the changed
+/// plan may be refused.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,

@@ -43,8 +43,8 @@ inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1
 /// split tensors.
 inline constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
-/// Returns meshes of n ranks: the mesh of one axis, each mesh of two axes that are longer than 1,
-/// and for some n a mesh with an axis of extent 1 or with three axes.
+/// Returns meshes of n ranks: the mesh of one axis, and each mesh of two axes whose extents are
+/// above 1. For some n, also returns a mesh with an axis of extent 1 or with three axes.
 inline std::vector<ashlar::topology> meshes(int n) {
   std::vector<ashlar::topology> all{{{"gpu", n}}};
   for (int a = 2; a < n; ++a)

@@ -102,7 +102,8 @@ TEST_CASE("a config.json beside the files is compared with the net") {
   refused({{"hidden_act", "gelu"}}, "hidden_act: it is \"gelu\", but nn::llama computes \"silu\".");
   refused({{"sliding_window", 4096}}, "sliding_window: it is 4096, but nn::llama attends to all");
 
-  // Models of text and images have the config of the text inside.
+  // If a model reads text and images, its config.json contains the config of the text model as an
+  // inner object.
   f.write_config({{"model_type", "other"}, {"text_config", config_with({{"rope_theta", 7}})}});
   CHECK(has(f.refusal(net), "rope_theta is 7, but 100 in this net"));
   // In files of newer programs, the entries of rotary positions are in a separate JSON object.

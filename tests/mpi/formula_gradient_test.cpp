@@ -238,8 +238,8 @@ TEST_CASE("a matrix of one row multiplies means, of which the compiler knows the
   static_assert(std::is_same_v<decltype(y), ashlar::tensor<double, 2, sbp<S<0>>> const>);
   static_assert(std::is_same_v<decltype(dx), ashlar::tensor<double, 2, sbp<S<0>>> const>);
   static_assert(std::is_same_v<decltype(dw), ashlar::tensor<double, 2, sbp<P>> const>);
-  // Each element of dx is the sum of all elements of w divided by 4, and each element of dw is the
-  // sum of all elements of x divided by 4.
+  // Each element of dx is a quarter of the sum of w, and each element of dw is a quarter of the sum
+  // of x.
   auto const all_x = ashlar::to_full(x), all_w = ashlar::to_full(w);
   double const sum_w = std::accumulate(all_w.begin(), all_w.end(), 0.0);
   double const sum_x = std::accumulate(all_x.begin(), all_x.end(), 0.0);

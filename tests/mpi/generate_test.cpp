@@ -118,9 +118,10 @@ std::string compare(Net const& net, ashlar::mesh const& m, search::problem const
   return wrong.empty() ? "" : wrong + describe(problem, plan);
 }
 
-/// Compares under the usual plans and `random` random ones. Every other plan draws tokens at a
-/// temperature and in two calls. On more ranks than the two cores of most test machines each pass
-/// takes long, so meshes with an axis of one rank and most random plans are left to fewer ranks.
+/// Compares generation with prediction under the usual plans and under `random` random plans. Every
+/// other plan draws tokens at a temperature and in two calls. On more ranks than the two cores of
+/// most test machines each pass takes long, so meshes with an axis of one rank and most random
+/// plans are left to fewer ranks.
 template <class Net>
 void check_generation(Net const& net, int head_dim, int random) {
   // The model is planned for 4 sequences and has positions for `places` tokens.

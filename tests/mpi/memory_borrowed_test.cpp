@@ -40,8 +40,8 @@ constexpr transport borrow_transports[] = {transport::shared_memory, transport::
 /// mesh's memory.
 enum class borrowers { all, first };
 
-/// This rank's shard of `like` in memory of its own, one element after the start of a block, so
-/// that its address is a multiple of the element's size only.
+/// This rank's shard of `like`, in memory of the test. The shard begins one element after the start
+/// of a block, so its address is a multiple of the element's size, but of no larger number.
 struct owned_values {
   std::vector<double> block;
 

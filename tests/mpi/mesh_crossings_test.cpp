@@ -141,8 +141,8 @@ void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std
       // Ranks outside of both parts have nothing to do. They must not wait so long at the next
       // meeting of all ranks that the watchdog ends the test.
       if (all || k % placements.size() == 0) on[0].whole.barrier();
-      // Each of the four pairs of parts takes one in three pairs of placements, of which each
-      // placement has six.
+      // Each of the four pairs of parts is tested with one in three pairs of placements. Each
+      // placement is in six of these pairs.
       bool const is_tried = each_pair || (k + k / 18 + turn) % 3 == 0;
       for (std::size_t size = 0; size < sizes.size() && is_tried; ++size)
         for (int type = 0; type < 4; ++type) {

@@ -71,8 +71,9 @@ std::vector<double> matrix_run(Net const& net, Batch const& batch, Model& model)
   return all;
 }
 
-/// Returns a random plan with which even stages on `parts` parts of a mesh, one or two on each,
-/// must have the bits of one stage (sums_as_one_stage).
+/// Returns a random plan for which a net in stages must give the same bits as in one stage
+/// (sums_as_one_stage). The stages are even, on `parts` parts of a mesh, with one or two stages on
+/// each part.
 inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int parts,
                                    std::mt19937& random) {
   for (int draws = 0; draws < 10000; ++draws) {

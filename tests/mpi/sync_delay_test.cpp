@@ -6,7 +6,7 @@
 // gradients without delays, keeps them, and applies them later. Also tests that
 //
 // - a step moves the same bytes as without delays,
-// - synchronizations run under the passes, and the memory of the program is as predicted,
+// - synchronizations run during the passes, and the memory of the program is as predicted,
 // - a step that fails forgets no gradient, and model::synchronize() gives gradients of its own,
 // - what cannot be delayed is refused in one sentence.
 

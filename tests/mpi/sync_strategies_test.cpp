@@ -7,10 +7,10 @@
 // and two axes:
 //
 // - it equals training on one process, with exactly the collectives that search::schedule predicts,
-// - updated parameters travel under the next forward pass with the same bits and bytes,
+// - updated parameters are sent during the next forward pass, with the same bits and bytes,
 // - with sums by rank, and on two ranks with every order of sums, it equals training with
-//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines; so
-//   does a different strategy for each parameter, drawn at random,
+//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines, and
+//   also if each parameter has another strategy, drawn at random,
 // - the bytes in its calls of MPI are those that the plan predicts,
 // - a checkpoint that was saved under one strategy continues under another one.
 
@@ -108,7 +108,8 @@ values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
 std::vector<search::plan> strategies_of(search::problem const& net, search::plan const& plain,
                                         ashlar::machine const& m) {
   std::vector<search::plan> plans;
-  std::vector<std::vector<search::parameter_choice>> parameters;  // of each builder's plan
+  // The parameters in each builder's plan.
+  std::vector<std::vector<search::parameter_choice>> parameters;
   for (auto const name : sync::names()) {
     plans.push_back(sync::named(name, net, plain, m));
     auto& all = parameters.emplace_back();

@@ -200,7 +200,7 @@ void check_stages(nn::moe_options const& o, int plans) {
         CHECK(near(two.balance_losses[s], one.balance_losses[s], 1e-9));
       }
       if (i == 0) CHECK(two.losses == one.losses);
-      for (auto const& [at, routes] : two.routes)  // only the routes of this rank's stage
+      for (auto const& [at, routes] : two.routes)  // `two` has the routes of this rank's stage
         CHECK(routes == one.routes.at(at));
       CHECK(two.routes.size() * 2 == one.routes.size());
     }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests training steps under plans that split the rows of images, so that ranks exchange halos, the
-// rows that windows of several ranks read. The training of a small VGG must have the results of a
-// training without any split, within rounding. Reordered programs, and segments that are
-// recomputed, must give the same bits. On both transports, the moved bytes must be those that the
-// step's program predicts. Tensors must take the memory that the program predicts.
+// Tests training steps under plans that split the rows of images. Ranks then exchange halos, which
+// are rows that the windows of several ranks read. The training of a small VGG must have the
+// results of a training without any split, within rounding. Reordered programs, and segments that
+// are recomputed, must give the same bits. On both transports, the moved bytes must be those that
+// the step's program predicts. Tensors must take the memory that the program predicts.
 
 #include <doctest/doctest.h>
 #include <support/halo_plans.hpp>

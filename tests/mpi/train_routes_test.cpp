@@ -133,8 +133,10 @@ TEST_CASE("loads that are hard for some rank: right under all plans, and no hang
   nn::moe_options const five{.experts = 5, .chosen = 1, .hidden = 3, .balance = 0.1};
   nn::moe_options const three{.experts = 3, .chosen = 3, .hidden = 3, .balance = 0.1};
   check_reports(five, book_of(5, 1, [](int b, int t, int) { return (b + t) % 5; }));  // balanced
-  check_reports(five, book_of(5, 1, [](int, int, int) { return 4; }));        // all to one expert
-  check_reports(five, book_of(5, 1, [](int, int t, int) { return t % 2; }));  // to experts 0 and 1
+  // All tokens go to one expert.
+  check_reports(five, book_of(5, 1, [](int, int, int) { return 4; }));
+  // Tokens go to experts 0 and 1.
+  check_reports(five, book_of(5, 1, [](int, int t, int) { return t % 2; }));
   check_reports(five,  // only the tokens of the first rank have experts
                 book_of(5, 1, [](int b, int t, int) { return t < 3 ? (b + t) % 5 : -1; }));
   check_reports(three, book_of(3, 3, [](int, int, int k) { return k; }));  // every token to all

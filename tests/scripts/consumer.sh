@@ -30,8 +30,8 @@ cuda=OFF
 mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
-# user <folder> <programs> <cmake argument>...: configures, builds and runs programs of a project,
-# which are separated by semicolons (tests/consumer/programs.cmake).
+# user <folder> <programs> <cmake argument>...: configures and builds a project, and runs some of
+# its programs. <programs> is a list separated by semicolons (tests/consumer/programs.cmake).
 user() {
   local folder="$1" programs="$2" build="$work/build $1 ${2//;/ }" program
   shift 2

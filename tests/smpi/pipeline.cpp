@@ -8,9 +8,10 @@
 // closed formulas give.
 //
 // On a machine without the prefix "pairs:", a node's transfers to its two neighbours share a link,
-// but not in the timeline. There a step may take as long as the timeline in which every transfer
-// takes twice as long, which is the longest that two equal transfers at once can take. Sends wait
-// for their receives, so a wrong order of messages deadlocks.
+// whereas the timeline assumes a link for each. Two equal transfers at the same time then take at
+// most twice as long. So on such a machine, a step may take as long as a timeline in which every
+// transfer takes twice as long. Sends wait for their receives, so a wrong order of messages
+// deadlocks.
 //
 // The extent of the mesh's first axis is the number of positions of the pipeline. The timeline has
 // a separate link between every two neighbours, as a machine pairs:NAME has. The arguments after

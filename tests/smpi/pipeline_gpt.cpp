@@ -44,8 +44,8 @@ using namespace ashlar_test;
 constexpr double scale = 64;
 constexpr double layers = 32, width = 2560, tokens = 1024, sequences = 16, vocabulary = 51200;
 
-/// Returns the costs of a stage of half of the layers on `ranks` ranks, of which `sharing` share
-/// the operators of each layer.
+/// Returns the costs of a stage that has half of the layers and runs on `ranks` ranks. Each group
+/// of `sharing` ranks divides the operators of each layer among its members.
 pipelines::stage_costs costs_of(ashlar::machine const& m, int ranks, int sharing, bool is_last) {
   double const all = sequences * tokens;
   double flops = layers / 2 * (24 * all * width * width + 4 * all * tokens * width);

@@ -155,7 +155,7 @@ auto from_rank_0(Make const& make) {
   return copied;
 }
 
-/// Collects the faults of all ranks. Each rank prints its first fault, rank 0 prints the total.
+/// Collects the faults of all ranks. Each rank prints its first fault, and rank 0 prints the total.
 class verdict {
  public:
   void check(bool right, std::string const& what) {

@@ -34,8 +34,8 @@ inline auto tied_gpt(int blocks) {
 
 /// The results of a training on one rank.
 struct trained_net {
-  std::vector<double> losses;                             ///< of each step
-  std::vector<double> norms;                              ///< of the gradients of each step
+  std::vector<double> losses;                             ///< the loss of each step
+  std::vector<double> norms;                              ///< the gradient norm of each step
   std::vector<double> predicted;                          ///< after the training
   std::map<std::string, std::vector<double>> parameters;  ///< all values of those that it reads
 };
@@ -66,9 +66,9 @@ trained_net trained(Model& model, nn::token_batch const& batch, Optimizer const&
 }
 
 /// The optimizer of trainings that are compared with the host's. Its updates are proportional to
-/// the gradients. Those of AdamW would turn gradients that differ only by rounding errors, as those
-/// of the biases of attention keys do, into parameters that differ. With a larger learning rate,
-/// rounding errors would grow tenfold in each step.
+/// the gradients. The updates of AdamW are not: gradients that differ only by rounding errors, such
+/// as the gradients of the biases of attention keys, would become very different parameters. With a
+/// larger learning rate, rounding errors would grow tenfold in each step.
 inline constexpr ashlar::train::sgd plain_descent{.lr = 0.005, .momentum = 0.9};
 
 /// Trains a GPT on one rank of the host, in float. MPI must be initialized.

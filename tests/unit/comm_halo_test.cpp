@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests which rank owns and which ranks read each part of a tensor along which the windows of a
-// convolution slide, and the transfers that exchange halos: the elements that a rank reads and does
-// not own. Both are compared with sets of indices that this test finds index by index. The
-// transfers of all ranks are replayed in this process.
+// The windows of a convolution slide along a split dim of a tensor. Tests which rank owns each part
+// of the tensor and which ranks read it. Also tests the transfers that exchange halos, the elements
+// that a rank reads and does not own. Both are compared with sets of indices that this test finds
+// index by index. The transfers of all ranks are replayed in this process.
 
 #include <numeric>
 #include <set>

@@ -54,7 +54,7 @@ void check_schedule(port_problem const& p, port_schedule const& s) {
   }
   for (std::size_t i = 0; i < p.tasks.size(); ++i)
     CHECK(shared[static_cast<int>(i)] == p.tasks[i].size);
-  std::map<std::pair<int, int>, std::int64_t> moved;  // by share and hop
+  std::map<std::pair<int, int>, std::int64_t> moved;  // elements moved, by share and hop
   for (auto const& r : s.rounds) {
     std::map<int, int> sends_to, receives_from;
     std::map<int, std::int64_t> sent;

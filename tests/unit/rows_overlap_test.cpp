@@ -91,8 +91,8 @@ TEST_CASE("with rows in the background, two micro-batches take the seconds of Hi
       auto const& next = early.actions[end];
       behind += next.kind != action_kind::end_move || next.move != a.move;
     }
-    // Each mixture has four moves of rows in each micro-batch. Each of them begins as soon as its
-    // source is made.
+    // Each mixture has four moves of rows in each micro-batch. A move begins as soon as its source
+    // is made, and at least half of these moves have other actions before their ends.
     CHECK(rows == 16);
     CHECK(behind >= 8);
     double const seconds = search::duplex_seconds(stages_of(serial));

@@ -169,8 +169,8 @@ TEST_CASE("no pipeline takes less than the bound: all placements, cuts and sched
   }
 }
 
-/// The work of a layer, in any unit: of its forward pass, of the gradient of its input, and of the
-/// gradients of its parameters.
+/// The work of a layer, in any unit: for its forward pass, for the gradient of its input, and for
+/// the gradients of its parameters.
 struct layer_work {
   double forward, input, weights;
 };

@@ -59,7 +59,7 @@ TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",
-      "forward 0 weight",  // as a slice and a gather
+      "forward 0 weight",  // its plan is a slice and a gather
       "forward 1 x",
       "forward 2 x",
       "forward 3 x",  // the last three moves: to S(1), to S(0), back to S(1)

@@ -234,7 +234,7 @@ TEST_CASE("the tables of typed rows hold") {
 
 TEST_CASE("the table of combine has the rows that hold") {
   auto const forward = sum_to("ted", "td");
-  auto const backward = contraction("te", "td", "ted");  // from the routes and dy
+  auto const backward = contraction("te", "td", "ted");  // dx is made from the routes and dy
   row_set right;
   for (auto const& [x, y, dy, dx] :
        all_combinations(sums_of(3), sums_of(2), sums_of(2), sums_of(3))) {

@@ -179,7 +179,7 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
   using ashlar::pipelines::pass;
   for (int p = 0; p < s.positions; ++p) {
     std::set<std::tuple<int, int, bool>>
-        has;  // the stage that made it, micro-batch, forward or not
+        has;  // tensors: the stage that made it, its micro-batch, whether it is forward
     for (auto const& it : parts[static_cast<std::size_t>(p)]) {
       int const m = it.what.micro_batch;
       bool const forward = it.what.what == pass::forward;

@@ -72,7 +72,7 @@ TEST_CASE("bubbles without transfers have their closed forms") {
       // In these units, the bubble does not depend on v.
       for (int v : {2, 4}) CHECK(bubble(interleaved(s, m, v)) == doctest::Approx((s - 1) * all));
       // ZB-H1 has the bubble (s - 1) (F + I - W). In the other two schedules, the last part waits
-      // only at the begin of the step, for (s - 1) F. The papers do not count this wait.
+      // only at the start of the step, for (s - 1) F. The papers do not count this wait.
       CHECK(bubble(zb_h1(s, m)) == doctest::Approx((s - 1) * (f + i - w)));
       CHECK(bubble(zb_h2(s, m)) == doctest::Approx((s - 1) * f));
       CHECK(bubble(zb_v(s, m)) == doctest::Approx((s - 1) * f));

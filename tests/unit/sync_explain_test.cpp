@@ -166,8 +166,8 @@ TEST_CASE("pins change the parameters that a name stands for") {
     CHECK(plan.memory <= s.all.memory);
     return count;
   };
-  CHECK(updated("embedding.table") == 2);         // with its later use
-  CHECK(updated("output_embedding.table") == 2);  // by its later use
+  CHECK(updated("embedding.table") == 2);         // the tied parameter has two uses
+  CHECK(updated("output_embedding.table") == 2);  // the later use names both
   CHECK(updated("l*.weight") == 8);
   CHECK(updated("0.table") == 2);
   auto const refused = [&](std::string_view name) {

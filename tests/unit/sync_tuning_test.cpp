@@ -123,7 +123,8 @@ TEST_CASE("the pairwise logistic loss has its gradient, and ranks only pairs tha
                          2e-6;
     CHECK(loss.gradient[k] == doctest::Approx(slope).epsilon(1e-6));
   }
-  // Of the 6 pairs, that of 2 and 2.001 seconds is too close. The scores have 2 of 5 right.
+  // Of the 6 pairs of steps, the pair of 2 and 2.001 seconds is too close to count. The scores put
+  // 2 of the other 5 pairs in the right order.
   CHECK(sync::ranking_accuracy(scores, seconds) == doctest::Approx(2.0 / 5));
   CHECK(sync::ranking_accuracy({0, 0}, {1, 2}) == 0.5);
   CHECK(sync::pairwise_loss({1, 2}, {3, 3}).loss == 0);

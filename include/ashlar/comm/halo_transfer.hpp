@@ -25,8 +25,8 @@ namespace ashlar {
 struct halo_transfers {
   box own, read;
   transfer exchange, addends;
-  /// For each member: the elements of this rank's own box for whose gradient the member has an
-  /// addend.
+  /// For each member: those elements of this rank's own box that the member has read. The member
+  /// has an addend of their gradients.
   std::vector<box> added;
 };
 

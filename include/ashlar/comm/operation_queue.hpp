@@ -86,8 +86,8 @@ class operation_queue {
     if (std::erase(whole_->under_way_, &p) > 0 && idle())
       whole_->seconds_ += whole_->since_.seconds();
   }
-  /// Returns the seconds in which operations were pending and the program did other work. Seconds
-  /// count only when no operation is pending any more.
+  /// Returns the seconds in which operations were pending and the program did other work. The
+  /// seconds of pending operations are added only when none is pending any more.
   double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
   /// Adds seconds that the program spent in transfers while operations were pending.
   void count_waiting(double seconds) { whole_->waited_ += seconds; }

@@ -55,8 +55,8 @@ std::string fault_of(Work work) {
   return text.empty() ? "an exception without a text" : text;
 }
 
-/// Does the same for work that may take long. `what` says to the watchdogs what this rank does, as
-/// in "writes a file" (long_work.hpp).
+/// Calls work(), which may take long, and returns the text of its exception like the overload
+/// above. `what` says to the watchdogs what this rank does, as in "writes a file" (long_work.hpp).
 template <class Processor, class Work>
 std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work) {
   long_work const noted(m, what);

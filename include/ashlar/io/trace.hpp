@@ -112,7 +112,7 @@ class trace_writer {
     return element_name(c.element) + (c.is_send ? " send" : " receive") +
            (forward ? (c.is_send ? " y" : " x") : (c.is_send ? " dx" : " dy"));
   }
-  /// Writes the begin or the end of a transfer, and the wait for its end. `id` is different for all
+  /// Writes the start or the end of a transfer, and the wait for its end. `id` is different for all
   /// transfers of the program.
   void write_transfer(int group, step::action const& a, step::time_span const& when, bool begins,
                       std::string const& name, int id, std::string const& arguments) {

@@ -21,7 +21,8 @@
 
 namespace ashlar {
 
-/// The value of `shape::fullest`, in thousandths, for routes that are distributed evenly.
+/// The value of `shape::fullest` for routes that are distributed evenly: the fullest shard has 1000
+/// thousandths of the mean.
 inline constexpr int evenly_full = 1000;
 
 /// Returns the number of elements that predictions count for a part of a routed tensor. The part

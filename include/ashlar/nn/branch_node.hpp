@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x),
-// and the ends of a branch, which adds, multiplies or concatenates f(x) and g(x). In a plan, each
-// of the two ends is an element, besides the elements of f:
+// Executes the two ends of residuals, skips and branches. A residual computes y = x + f(x), a skip
+// concatenates x and f(x), and a branch adds, multiplies or concatenates f(x) and g(x). In a plan,
+// each of the two ends is an element, besides the elements of f:
 //
 // - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
 //   both branches.

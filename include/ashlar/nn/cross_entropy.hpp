@@ -55,8 +55,8 @@ class softmax_cross_entropy {
                                                      std::to_string(classes) + " classes.");
   }
 
-  /// Returns whether the mean of the loss with this spec is over those targets only that
-  /// is_left_out does not name.
+  /// Returns whether the mean of the loss with this spec leaves out the targets for which
+  /// is_left_out is true.
   static constexpr bool leaves_out_targets(search::layer_spec const& spec) {
     for (auto const& k : spec.constants)
       if (k.name == search::label(left_out)) return true;

@@ -82,7 +82,8 @@ class delayed_gradients {
   void advance() {
     for (auto& e : entries_) {
       if (!e.newest.empty()) {
-        // The slice of a pending sum may be in the memory of the sum, which is used again.
+        // If the synchronization was a slice, `newest` may be a part of the pending sum, whose
+        // memory is used again. It is copied then.
         e.kept.push_back(shares_memory(e.newest, e.pending) ? copy_of(e.newest) : e.newest);
         e.kept.erase(e.kept.begin());
         e.newest = {};
@@ -125,7 +126,7 @@ class delayed_gradients {
     int element, index, slot, delay;
     tensor_type pending;
     std::vector<tensor_type> kept{};  ///< synchronized gradients, the oldest first
-    tensor_type newest{};             ///< of the running step, if there are kept ones
+    tensor_type newest{};             ///< the gradient of the running step, if `kept` has any
   };
 
   parameter<Processor>& parameter_of(int element, int index) const {

@@ -22,9 +22,9 @@ namespace ashlar::nn {
 /// A batch of token sequences of equal length. The targets are ids, one for each token.
 struct token_batch {
   static constexpr bool holds_tokens = true;
-  std::int64_t sequences = 1;  ///< in one micro-batch
+  std::int64_t sequences = 1;  ///< the number of sequences in one micro-batch
   std::int64_t length = 1;
-  int micro_batches = 1;  ///< per step; their gradients are added up
+  int micro_batches = 1;  ///< the number per step; their gradients are added up
 
   constexpr shape extents() const { return {sequences, length}; }
 };
@@ -33,7 +33,7 @@ struct token_batch {
 /// others. Every rank must pass the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
-  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t samples = 1;  ///< the number of samples in one micro-batch
   std::int64_t features = 1;
   int micro_batches = 1;
 
@@ -44,7 +44,7 @@ struct feature_batch {
 /// unless the net's loss requires others. Every rank must pass the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
-  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t samples = 1;  ///< the number of samples in one micro-batch
   std::int64_t categories = 1;
   int micro_batches = 1;
 
@@ -56,7 +56,7 @@ struct category_batch {
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
-  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t samples = 1;  ///< the number of samples in one micro-batch
   std::int64_t channels = 1, height = 1, width = 1;
   int micro_batches = 1;
 

@@ -226,10 +226,11 @@ class dispatch {
     return chosen;
   }
 
-  /// The derivatives of the two losses: of the balance loss with respect to the probability of each
-  /// expert (the same for all tokens), and of the z-loss with respect to the square of a token's
-  /// log(Σ exp(logit)). If dx is a partial sum, the derivatives are 0 on all ranks but one, since
-  /// the sum over the ranks must contain them once.
+  /// The derivatives of the two losses. The balance loss is differentiated with respect to the
+  /// probability of each expert, which gives the same number for all tokens. The z-loss is
+  /// differentiated with respect to the square of a token's log(Σ exp(logit)). If dx is a partial
+  /// sum, the derivatives are 0 on all ranks but one, since the sum over the ranks must contain
+  /// them once.
   struct router_losses {
     std::vector<double> by_probability;
     double by_square = 0;

@@ -34,8 +34,8 @@ class errors_of_moves {
   /// The program must outlive this object.
   explicit errors_of_moves(step::program const& p) : program_(&p), errors_(p.moves.size()) {}
 
-  /// Returns the errors of moves whose wire has error feedback, and else nothing. `moves` has
-  /// numbers of the program's moves.
+  /// Returns the errors of those of the moves whose wire has error feedback. `moves` has the
+  /// numbers of moves of the program.
   recycled_vector<wire_errors*> of(recycled_vector<int> const& moves) {
     recycled_vector<wire_errors*> errors;
     for (int const k : moves)
@@ -75,10 +75,10 @@ class errors_of_moves {
     return sum;
   }
 
-  /// Returns the errors of one step of the redistribution that sums the gradient of a parameter
-  /// with a wire, or its averages, which follow the last step: parameter `index` of an element.
-  /// There is room for `count` numbers. Throws ashlar::error if the program has no such
-  /// redistribution.
+  /// Returns the errors of one step of a redistribution: the one that sums the gradient of
+  /// parameter `index` of an element with a wire. For the number behind that of the last step,
+  /// returns the averages of the gradient. There is room for `count` numbers. Throws ashlar::error
+  /// if the program has no such redistribution.
   float* of_gradient(int element, int index, std::size_t step, std::int64_t count) {
     for (std::size_t k = 0; k < errors_.size(); ++k)
       if (auto const& m = program_->moves[k];
@@ -105,8 +105,8 @@ class errors_of_moves {
     averages[n] = static_cast<float>(steps);
   }
 
-  /// Returns how many addends the sums of a redistribution have if every rank gets them all, and 0
-  /// if not.
+  /// Returns the number of addends in the sums of a redistribution if every rank gets all of the
+  /// sums, otherwise 0.
   int replicated_addends(redistribution_plan const& path) const {
     int addends = 1;
     placement same = path.from;

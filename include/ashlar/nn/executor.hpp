@@ -75,9 +75,9 @@ class executor {
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
-  /// Returns the errors of wires with feedback, which runs read and write.
+  /// Returns the errors of wires with feedback. Each run of the program reads and updates them.
   errors_of_moves& wire_errors() { return errors_; }
-  /// Returns the delayed gradients, which runs read.
+  /// Returns the delayed gradients. Each run of the program reads them.
   delayed_gradients<Processor>& delayed() { return delayed_; }
   /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {
@@ -101,7 +101,7 @@ class executor {
 
   /// Redistributes each parameter whose placements of update and of storage differ to its placement
   /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if the program makes these redistributions at the begin of a step
+  /// Does nothing if the program makes these redistributions at the start of a step
   /// (program::renews_first). Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
@@ -351,8 +351,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Ends a run: empties all slots except those of gradient sums, also pending ones, and those of
-  /// parameters that no redistribution renews.
+  /// Ends a run: empties all slots, except the slots of gradient sums (pending ones included) and
+  /// of parameters that no redistribution renews.
   void forget() {
     for (auto& run : moving_) run = {};
     crossings_.forget();
@@ -383,7 +383,8 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;  // one per move of the program
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
+  // Indexed by the first move of each bucket.
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
   std::vector<step::time_span> times_;

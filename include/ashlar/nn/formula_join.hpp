@@ -11,9 +11,9 @@
 // The function gets the symbols of f(x) and g(x), which have equal extents, and returns the symbol
 // of the branch's output, which may have other extents. It has no weights: those belong to layers
 // of f and g. Everything else follows from the operators, as for a layer that is a formula
-// (formula.hpp): the rows, in which f(x) and g(x) lie alike and so do their gradients, both
-// gradients, the costs and what the forward pass keeps. The passes communicate nothing and run on
-// the host.
+// (formula.hpp): the signature rows, both gradients, the costs and what the forward pass keeps. In
+// each row, f(x) and g(x) have equal placements, and so have their gradients. The passes
+// communicate nothing and run on the host.
 
 #include <array>
 #include <memory>

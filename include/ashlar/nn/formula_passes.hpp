@@ -109,7 +109,7 @@ class formula_passes {
     for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
     return sizes;
   }
-  /// Calls use(integral_constant) for the number of each weight.
+  /// Calls use(k) for each weight, where k is the number of the weight as an integral_constant.
   template <class Use>
   static void for_each_weight(Use const& use) {
     [&]<int... K>(std::integer_sequence<int, K...>) {

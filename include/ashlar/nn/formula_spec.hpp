@@ -61,7 +61,7 @@ constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula 
     s.saved_beside.push_back({values, dims});
     return;
   }
-  s.saved_beside.back().values += values;  // the list is full: predicts too much
+  s.saved_beside.back().values += values;  // the list is full, so the prediction is too high
   s.saved_beside.back().dims &= dims;
 }
 

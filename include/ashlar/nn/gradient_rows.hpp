@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The gradient of a parameter that a plan keeps in rows (step/row_exchange.hpp): the sums to which
-// the backward passes of all micro-batches add, and the gradient, which has the sums over all
-// ranks. Both grow with the number of rows that a step reads, not with the parameter.
+// The gradient of a parameter, if a plan keeps it in rows (step/row_exchange.hpp). It has two
+// parts: the sums to which the backward passes of all micro-batches add, and the gradient itself,
+// which has the sums over all ranks. Both grow with the number of rows that a step reads, not with
+// the parameter.
 
 #include <variant>
 

@@ -268,7 +268,7 @@ class model {
     state_->one_micro_batch();
   }
   /// Makes the model call renew() before it next reads parameters. A trainer whose steps renew
-  /// parameters at the begin of a step calls this function after its updates. Communicates nothing.
+  /// parameters at the start of a step calls this function after its updates. Communicates nothing.
   void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
   /// Calls renew() if renew_before_use() was called after the last renewal.
   void renew_if_due() {
@@ -307,8 +307,8 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position, in the pipeline, of the part of the mesh that computes the output of the
-  /// net, which is that of the last element before the loss.
+  /// The output of the net is the output of the last element before the loss. Returns the position
+  /// in the pipeline of the part of the mesh that computes it.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }

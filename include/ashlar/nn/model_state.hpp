@@ -75,7 +75,8 @@ struct model_state {
     return *one_walker;
   }
 
-  mesh_type mesh, stage;  ///< all ranks that train; this rank's part (model::stage_mesh)
+  /// The mesh of all ranks that train, and this rank's part of it (model::stage_mesh).
+  mesh_type mesh, stage;
   std::optional<step::pipeline_part> pipeline;
   search::problem problem;
   search::plan plan;

@@ -7,9 +7,9 @@
 // these slots exist between runs, so the slots are filled only once. The exception is a parameter
 // that is updated apart from its storage: in each step, a redistribution renews the parameter and
 // replaces its tensor (nn/parameter.hpp). The slot of such a parameter is filled when a run begins
-// and emptied when the run ends, so that no execution keeps an old tensor. The tensor of a gradient
-// sum is another one after a step that delays the gradient (nn/delayed_gradients.hpp), so the slots
-// of sums are filled anew when a run begins.
+// and emptied when the run ends, so that no execution keeps an old tensor. A step that delays a
+// gradient replaces the tensor of its sum by another one (nn/delayed_gradients.hpp), so the slots
+// of sums are filled again when a run begins.
 
 #include <memory>
 #include <utility>

@@ -22,8 +22,8 @@
 
 namespace ashlar::nn {
 
-/// The largest number of elements of a repeated net. Searching the plan of so long a net takes
-/// seconds.
+/// The largest number of elements of a repeated net. Searching the plan of a net of this length
+/// takes seconds.
 inline constexpr std::int64_t most_elements = std::int64_t(1) << 17;
 
 /// n copies of a layer whose output has the same extents as its input.

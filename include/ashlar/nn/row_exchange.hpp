@@ -115,8 +115,9 @@ void add_row(T const* row, std::int64_t columns, T* sum) {
   for (std::int64_t k = 0; k < columns; ++k) sum[k] += row[k];
 }
 
-/// Returns the sums of the rows of `ids.all()` that `part` names. At `row` begin the rows of this
-/// part: first those of the first rank, in the order of their ids, then those of the next rank.
+/// Returns the sums of the rows of `ids.all()` that `part` names. The rows of this part begin at
+/// `row`. The rows of the first rank come first, in the order of their ids, then the rows of the
+/// next rank, and so on.
 template <class T>
 std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::int64_t columns,
                            T const* row, std::vector<interval> const& of_rank) {

@@ -18,7 +18,7 @@
 //   placements   A plan may let the two layers read the parameter at different placements. Its
 //                stored placement is the same for both (search/tied_storage.hpp).
 //   pipelines    If the two layers are in stages on different ranks, the parameter crosses to the
-//                last layer at the begin of each step, and the gradient of the last layer crosses
+//                last layer at the start of each step, and the gradient of the last layer crosses
 //                back at the end of the step (step/build_stage.hpp).
 
 #include <utility>

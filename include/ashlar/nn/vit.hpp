@@ -44,10 +44,10 @@ struct vit_options {
   std::int64_t heads = 12;
   std::int64_t hidden = 3072;  ///< features inside the perceptrons
   std::int64_t classes = 1000;
-  std::int64_t channels = 3;  ///< of an image
+  std::int64_t channels = 3;  ///< the number of channels of an image
 };
 
-/// Returns an encoder block, with layer norm at the begin of each residual and without a mask. Maps
+/// Returns an encoder block, with layer norm at the start of each residual and without a mask. Maps
 /// [batch, rows, columns, features] to the same extents.
 constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t hidden) {
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads))),

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Shared code of the layers with a sliding window, convolution and pooling: the checks of the
-// window and of the input, the rule that lets plans split images along their height, and the rows
-// of the images that a rank then has.
+// The code that convolution and pooling, the layers with a sliding window, share: it checks the
+// window and the input, lets plans split images along their height, and says which rows of the
+// images a rank then has.
 
 #include <limits>
 #include <string>

@@ -39,11 +39,10 @@ namespace ashlar {
 
 namespace detail {
 
-/// The numbers by which the placement of a tensor on one part of a mesh contributes to lower bounds
-/// of the seconds of a crossing. "(source)" marks numbers that are used only for the placement that
-/// sends, "(target)" those for the placement that receives. A tile is a box of the tensor that a
-/// rank holds. `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both
-/// parts.
+/// What lower bounds of the seconds of a crossing need to know of the placement on one part of a
+/// mesh. Numbers marked "(source)" are used only if this part sends the tensor, those marked
+/// "(target)" only if it receives the tensor. A tile is a box of the tensor that a rank holds.
+/// `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds

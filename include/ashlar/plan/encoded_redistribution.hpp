@@ -144,11 +144,11 @@ constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology con
   return elements * plan.element_size;
 }
 
-/// Returns the bytes of a rank's buffers in an encoded step: an array of elements, in which a block
-/// is put together before it is encoded or after it is decoded, one more in which top-k selects,
-/// and the blocks that the rank sends and receives. On the wire power_sgd, these are both factors,
-/// the sum of one of them, the same once more in a bucket, what the transport packs, and with error
-/// feedback the matrix with its errors.
+/// Returns the bytes of a rank's buffers in an encoded step: an array for the elements of one
+/// block, before they are encoded or after they are decoded; for top-k, a second array for the
+/// selection; and the blocks that the rank sends and receives. On the wire power_sgd, these are
+/// both factors, the sum of one of them, the same once more in a bucket, what the transport packs,
+/// and with error feedback the matrix with its errors.
 constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
                                     int element_size, topology const& t) {
   int const p = t.group_size(s.axes);

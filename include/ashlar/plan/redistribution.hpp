@@ -54,8 +54,8 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
     shard_range const after = shards_of(plan.extents, t, s.to);
     plan.seconds += step_seconds(s, plan.extents, plan.element_size, t, m, before, after);
     std::int64_t most = before.largest.elements() + after.largest.elements();
-    // If the step moves a tensor to or from an owner, other ranks have the largest shards before
-    // the step than after it. Then each of them has less than both.
+    // If the step moves a tensor to or from an owner, the rank with the largest shard before the
+    // step is not the rank with the largest shard after it. Then no rank has both of these shards.
     coordinates const full = fullest_rank(s.from), full_after = fullest_rank(s.to);
     if (full != full_after) {
       auto const both = [&](coordinates const& c) {

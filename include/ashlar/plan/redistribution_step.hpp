@@ -160,8 +160,8 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
 
 /// The largest and the smallest shard of a tensor at a placement. The first rank has the largest
 /// and the last rank has the smallest. Along an owned axis, where one rank has all values, only the
-/// owner's shard counts. The shards of a routed tensor, which has only the rows that the routes of
-/// tokens lead to (layout/routing.hpp), can be of any size. Their smallest one is counted as if the
+/// owner's shard counts. A routed tensor has only the rows to which the routes of tokens lead
+/// (layout/routing.hpp), so its shards can be of any size. Their smallest one is counted as if the
 /// routes were distributed evenly.
 struct shard_range {
   box largest;

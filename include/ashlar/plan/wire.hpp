@@ -16,8 +16,8 @@
 //   power-sgd   4 r (rows + columns)    0; exactly |p'x|² / |x|², p the orthonormal first factor
 //
 // C(x) are the elements that the receiver decodes. int8 has one float scale for each 256 elements.
-// one-bit sends the signs and the mean magnitude. top-k/m sends the largest one of m elements, with
-// their positions. A wire that is not exact carries only tensors of float.
+// one-bit sends the signs and the mean magnitude. top-k/m sends the ⌈n/m⌉ elements of largest
+// magnitude, with their positions. A wire that is not exact carries only tensors of float.
 //
 // Only the wires exact and power-sgd are linear: the sum of encoded addends is the encoded sum.
 // Addends of any other wire are never summed on the way. Each is encoded once, and its owner
@@ -103,13 +103,13 @@ struct wire_format {
     }
   }
   /// Returns the cost of encoding a block, per element, in bytes of memory traffic that take as
-  /// long. The figures were measured with the kernels of device/host/encode.hpp. Errors cost three
-  /// passes more.
+  /// long. The figures were measured with the kernels of device/host/encode.hpp. Error feedback
+  /// costs three more passes over the elements.
   constexpr double encoding_cost() const {
     constexpr double costs[] = {0, 6, 20, 9, 17, 96};
     return costs[static_cast<int>(kind)] + (feedback ? 33 : 0);
   }
-  /// Returns the same for decoding an element and adding it to a sum.
+  /// Returns the cost of decoding an element and adding it to a sum, in the same unit.
   constexpr double decoding_cost() const {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];
@@ -131,7 +131,7 @@ inline constexpr wire_format bf16{wire_kind::bf16};
 inline constexpr wire_format half{wire_kind::half};
 inline constexpr wire_format int8{wire_kind::int8};
 inline constexpr wire_format one_bit{wire_kind::one_bit};
-/// Sends the largest one of `m` elements.
+/// Sends one of `m` elements: of n elements, the ⌈n/m⌉ of largest magnitude.
 constexpr wire_format top_k(int m) { return {wire_kind::top_k, false, m}; }
 /// Sends the sum of matrices as two factors of rank `r`.
 constexpr wire_format power_sgd(int r) { return {wire_kind::power_sgd, false, 0, r}; }
@@ -140,7 +140,8 @@ constexpr wire_format with_feedback(wire_format w) {
   w.feedback = !w.is_exact();
   return w;
 }
-/// Returns the same wire with error feedback, for the momentum of gradients.
+/// Returns the wire that sends the momentum of gradients instead of the gradients, with error
+/// feedback.
 constexpr wire_format with_momentum(wire_format w) {
   w.feedback = w.momentum = !w.is_exact();
   return w;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Which searches find plans of nets with branches (step/problem.hpp): those by dynamic programming
-// over all choices, on few axes, also below a memory limit. The others refuse such nets.
+// Says which searches accept nets with branches (step/problem.hpp). The searches by dynamic
+// programming over all choices do, on few axes, with and without a memory limit. All other searches
+// refuse such nets.
 
 #include <string>
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The optima of branches, for chain_solver.hpp. The two nets of a branch go from the same begin to
-// the same end: the first net from the begin to the turn, which takes its result at the placements
-// of the end, and the second net from the turn, which passes x on at the placements of the begin,
-// to the end. So for choice r of the begin and choice s of the end,
+// The optima of branches, for chain_solver.hpp. A branch has three elements of its own: its begin,
+// its turn and its end. The first net lies between the begin and the turn, and the second net
+// between the turn and the end. The turn takes the result of the first net at the placements of the
+// end, and passes x to the second net at the placements of the begin. So for choice r of the begin
+// and choice s of the end,
 //
 //   across[r][s] = least cost of the first net from r to s + least cost of the second from r to s
 //
@@ -58,8 +59,9 @@ class branch_tables {
     scratch<double> across;
   };
 
-  /// Returns the least costs of the elements between `from` and `to`, which are two neighbours of
-  /// the three elements of a branch, with choice r of the begin, for each choice of the end.
+  /// Returns the least cost of one net of a branch for each choice of the branch's end. The begin
+  /// takes choice r. `from` and `to` are the elements of the branch around the net: its begin and
+  /// its turn, or its turn and its end.
   template <class Solver>
   static constexpr scratch<double> reached(Solver& solver, int from, int to, int r) {
     return solver.advance(to - 1,

@@ -16,8 +16,8 @@ struct enclosing {
   /// The choice of the element behind the run: the end of the block, or the turn or the end of the
   /// branch. -1 if nothing surrounds the run.
   int choice = -1;
-  /// Whether a gradient that this element hands on unchanged to the run is kept and counted by the
-  /// block or branch, or by one around it.
+  /// Whether the surrounding block or branch, or one around it, keeps and counts the gradient that
+  /// this element passes unchanged to the run.
   bool counts = false;
 };
 
@@ -128,8 +128,9 @@ class chain_memory {
     return {!(left.choice->y == c.x), !(c.dx == left.choice->dy)};
   }
 
-  /// Returns whether the gradient that the end of a block or branch, element `end`, keeps is kept
-  /// and counted around it, too (shares_gradient in step/memory_fold.hpp).
+  /// Element `end` ends a block or branch and keeps a gradient. Returns whether what surrounds the
+  /// block or branch keeps and counts this gradient already (shares_gradient in
+  /// step/memory_fold.hpp).
   constexpr bool shares_gradient(int end, int own, enclosing const& around) const {
     if (!around.counts || end + 1 == model_.size() || !ends_in_sum(model_.net(), end)) return false;
     auto const next = model_.kind(end + 1);

@@ -87,9 +87,9 @@ class chain_path {
     traced_.push_back({begin, r});
   }
 
-  /// Writes the optimal choices of the elements inside the branch that ends at element `end` with
-  /// choice s, and of its turn. values[i] are the optimal costs up to each choice of element i, for
-  /// the begin of the branch. Returns the choice of the begin.
+  /// A branch ends at element `end` with choice s. Writes the optimal choices of the elements
+  /// inside the branch and of its turn, and returns the optimal choice of its begin. values[i] has
+  /// the optimal costs up to each choice of element i, where i is the begin of the branch.
   constexpr int trace_branch(int end, int s, scratch<scratch<double>> const& values,
                              scratch<int>& choice) {
     int const begin = model_.partner(end), turn = model_.partner(begin);

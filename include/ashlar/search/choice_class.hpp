@@ -75,7 +75,8 @@ struct choice_class {
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
-  element_kind kind = element_kind::layer;  ///< one of a branch's, or `layer`
+  /// The kind of an element of a branch, otherwise `layer`.
+  element_kind kind = element_kind::layer;
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual block: the sum for both ends
   /// Bytes per choice: `memory` of the layer or of a residual block's begin, `end_memory` of its

@@ -18,7 +18,7 @@
 //             These splits nest inside other splits of dim 0.
 //             A parameter with a prescribed storage (parameter_spec::store) has that one.
 //             updated apart (ZeRO-1), on request: parameters are stored replicated, but updated
-//             where the sharded storage would be. Tied parameters are not.
+//             where the sharded storage would be. Tied parameters are never updated apart.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
 // tensors are replicated, if the layer has one (`one_row`). Plans written by people may use any row

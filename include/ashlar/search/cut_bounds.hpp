@@ -121,8 +121,8 @@ class cut_bounds {
         double const head = p.forward + (whole ? (1 - of.share_) * back : 0);
         own.push_back(own.back() + v);
         forward.push_back(forward.back() + p.forward);
-        // If more than v came before later stages, a longer stage could be better than a shorter
-        // one. This cannot be if V is exact.
+        // A piece adds no more than its v to what comes before later stages. Otherwise a longer
+        // stage could have a lower bound than a shorter one, which cannot happen if V is exact.
         before.push_back(before.back() + std::min(head, v));
         passes.push_back(passes.back() + p.forward + (whole ? back : p.input));
       }

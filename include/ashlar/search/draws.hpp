@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Random numbers of a seed. The distributions of the standard library differ between
+// Makes random numbers from a seed. The distributions of the standard library differ between
 // implementations. To give equal results everywhere, the numbers of std::mt19937_64 are used
 // directly.
 

@@ -88,7 +88,7 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals> outside_;  ///< per begin of a residual block: memory_.outside_of()
+  scratch<held_by_residuals> outside_;  ///< outside_of() of each begin of a residual block
   double least_ = unreachable;          ///< weight of the best plan so far
 };
 

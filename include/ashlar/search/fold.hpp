@@ -44,7 +44,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
     for (int k = 0; k < period; ++k) {
       foldable const &a = at(first + k), &b = at(copy + k);
       if (a.own != b.own || a.level != b.level) return times;
-      // The first copy may differ in `enter`, so later copies are compared with the second one.
+      // The first occurrence may differ in `enter`, so the `enter` of later ones is compared with
+      // that of the second.
       if (k == 0 ? times > 1 && at(first + period).enter != b.enter : a.enter != b.enter)
         return times;
       if (k + 1 < period && a.back != b.back) return times;

@@ -35,7 +35,8 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// Like plan_within_limit, for a problem whose tied parameters have prescribed storages.
+/// Does what plan_within_limit does, for a problem in which the storage of each tied parameter is
+/// prescribed.
 template <int N, class Filter, class Fastest, class Watch>
 constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const& t,
                                      machine const& m, Filter const& filter,

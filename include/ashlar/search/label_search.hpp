@@ -125,7 +125,8 @@ class label_search : public label_set<N> {
       return memory_.next_of_branch(before.memory, i, left, model_.memory(i, k), k, list.data()[k]);
     });
   }
-  /// The same for label number l, if the element in front is not the turn of a branch.
+  /// Extends label number l by element i, if the element in front of i is not the turn of a branch.
+  /// The arguments are those of the overload above.
   constexpr void extend(int l, double boundary, int i, int k, double rest, enclosing const& around,
                         held_by_residuals const& outside) {
     label const& before = labels_.data()[l];

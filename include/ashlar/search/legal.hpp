@@ -14,7 +14,8 @@
 //             stored and updated where the layer reads it.
 //   wires     A wire has valid numbers, and the gradient's matrix has the rank of its factors
 //             (wire_fault). A gradient in rows has no wire.
-//   delays    A gradient is delayed by 0 to step::most_delay steps. One in rows is not delayed.
+//   delays    A gradient is delayed by 0 to step::most_delay steps. A gradient in rows is not
+//             delayed.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.

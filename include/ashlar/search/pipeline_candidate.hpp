@@ -82,8 +82,8 @@ inline std::string possible_stages(int blocks, topology const& t) {
 }
 
 /// Throws the error for a net of `blocks` equal blocks that cannot be cut into `parts` stages on
-/// the mesh t. With `any_cuts`, stages may have different numbers of blocks, and the net can be cut
-/// into at most `units` stages.
+/// the mesh t. If `any_cuts` is true, stages may have different numbers of blocks, and the net can
+/// be cut into at most `units` stages.
 [[noreturn]] inline void refuse_stages(int parts, int blocks, int units, bool any_cuts,
                                        topology const& t) {
   std::string const stages = std::to_string(parts) + " stages of ", on = " on " + to_string(t);
@@ -99,8 +99,8 @@ inline std::string possible_stages(int blocks, topology const& t) {
                   possible_stages(blocks, t) + ".");
 }
 
-/// A number of parts along an axis of the mesh, a number of micro-batches (given by `net`), and the
-/// fastest plan of the chain on the mesh of one part.
+/// A candidate: into how many parts an axis of the mesh is divided, the number of micro-batches
+/// (given by `net`), and the fastest plan of the chain on the mesh of one part.
 template <int N>
 struct pipeline_candidate {
   std::size_t net = 0;  ///< the index of the description of the chain

@@ -200,7 +200,8 @@ class pipeline_search {
         moves_, c.pins.get(), has_bound(a));
   }
 
-  /// Returns whether the limited stages of an attempt give a lower bound of all of its pipelines.
+  /// Returns whether searching the stages of an attempt alone (limited_stages.hpp) gives a lower
+  /// bound of all of its pipelines.
   bool has_bound(attempted const& a) const {
     return !options_.any_cuts && is_plain(a.choice) && !a.choice.fits_costs() &&
            net_of(candidates_[a.candidate]).ties.empty();
@@ -307,8 +308,8 @@ class pipeline_search {
     }
   }
 
-  /// Orders the passes anew for the costs of the placements `chosen` with these recomputed
-  /// segments, and offers the resulting pipeline.
+  /// Orders the passes again, for the costs of the placements `chosen` with these recomputed
+  /// segments. Keeps the resulting pipeline if it is the best one so far.
   void refit(candidate const& c, schedule_choice const& choice, basic_plan<N> chosen,
              std::vector<int> const& recomputed, std::vector<int> const& limits) {
     auto const& net = net_of(c);

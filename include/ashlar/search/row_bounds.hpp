@@ -202,7 +202,7 @@ class row_bounds {
   model_type model_;
   bounded_choices<N, role_moves> bounds_;
   double upper_;
-  scratch<scratch<char>> keep_;  ///< per class of all_: a flag per choice, the result
+  scratch<scratch<char>> keep_;  ///< the result: for each class of all_, a flag per choice
 };
 
 }  // namespace ashlar::search

@@ -38,10 +38,12 @@ namespace ashlar::search {
 /// members do not include these moves.
 struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
-  double weights = 0;             ///< part of `backward`
-  double work = 0;                ///< part of the seconds of all passes spent computing
-  double enter = 0, reenter = 0;  ///< move from y of the element before to x; in recomputation
-  double leave = 0;               ///< move from dx of the element after to dy
+  double weights = 0;  ///< part of `backward`
+  double work = 0;     ///< part of the seconds of all passes spent computing
+  /// The move from y of the previous element to x, in the forward pass (enter) and in a
+  /// recomputation (reenter).
+  double enter = 0, reenter = 0;
+  double leave = 0;  ///< move from dx of the element after to dy
 };
 
 /// The two crossings between a stage and the stage before it: from y to x, and from dx to dy.
@@ -122,8 +124,8 @@ class stage_model {
     return list;
   }
 
-  /// Returns the prices of the two crossings of a skip whose ends are on different parts: of its
-  /// input, and of the gradient of its input.
+  /// Returns the prices of the two crossings of a skip whose ends are on different parts: one
+  /// carries the input of the skip, the other the gradient of this input.
   cut_prices cut(cut_skip const& skip) const {
     shape const& extents = chain_.spec(skip.begin).x;
     auto const price = [&](placement const& from, placement const& to) {
@@ -199,7 +201,7 @@ class stage_model {
   basic_problem<N> const& chain_;
   basic_plan<N> const& whole_;
   crossing_prices& crossings_;
-  planned_moves moves_;  // which, unlike tabulated ones, have prices of owned parameters
+  planned_moves moves_;  // not tables, since tables have no prices of owned parameters
   std::vector<element_seconds> elements_;
   std::map<std::pair<int, int>, stage_bytes> bytes_;
 };

@@ -138,8 +138,8 @@ std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<i
   return least;
 }
 
-/// Returns the second lower bound of the head of this file. `sum` is the sum of the least seconds
-/// of all pieces of the chain with `weight` micro-batches, which is the w of this bound.
+/// Returns the second lower bound of the head of this file. `weight` is the w of this bound, and
+/// `sum` adds up the least seconds of all pieces of the chain with `weight` micro-batches.
 inline double least_plain_step(double sum, int parts, int micro_batches, int weight) {
   double const m = micro_batches, a = 1 / (1 - std::pow(1 - 1 / m, parts));
   return a * sum / (a * parts + weight - m);

@@ -25,8 +25,9 @@
 
 namespace ashlar::search::detail {
 
-/// Returns all lists of warm-up depths in which no depth exceeds that of `most` at its position or
-/// the depth of the position before. Returns an empty list if there are more than 128 such lists.
+/// Returns all lists of warm-up depths in which no depth exceeds the entry of `most` for its
+/// position, nor the depth of the position before. Returns an empty list if there are more than 128
+/// such lists.
 inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& most) {
   std::vector<std::vector<int>> lists{{}};
   for (int const bound : most) {

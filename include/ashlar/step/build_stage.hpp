@@ -11,7 +11,7 @@
 //                  same part end before this begin, so that they do not share the link
 //   begin_receive  one pass of the sender ahead: where the sender's previous result for this part
 //                  has its place in the common order. The receives of the sender's first result
-//                  begin at the begin of the program
+//                  begin at the start of the program
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common

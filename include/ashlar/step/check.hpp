@@ -19,7 +19,8 @@
 //                micro-batch has the same computations.
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in the
 //                order of the micro-batches. No action reads a sum before its last addend. If the
-//                gradient is delayed, no action reads its sum at all, but its pending sum.
+//                gradient is delayed, no action of this step reads the sum: actions read the
+//                pending sum of an earlier step instead.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //                If it is updated at one placement and stored at another, the stored value is
 //                replaced once, after the update and after all readers of the old stored value.
@@ -335,7 +336,8 @@ class program_check {
   std::vector<value_state> values_;
   std::vector<stage> moves_, crossings_;
   std::vector<int> begun_;  // per bucket: whether it has begun
-  int last_begun_ = -1;     // the move that the action before, except releases, begins, or -1
+  // The move that the previous action begins (releases do not count), or -1.
+  int last_begun_ = -1;
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;

@@ -30,15 +30,16 @@ class crossing_builder : public program_builder<dynamic_size> {
   using program_builder<dynamic_size>::program_builder;
 
   /// Adds the redistribution to placement `to` of the tensor that element `element` makes, and then
-  /// the begin of its send to another part of the mesh.
+  /// the start of its send to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
     return send(forward, forward ? own(element).y : own(element).dx, extents_at(element, forward),
                 forward ? c.y : c.dx, to, number, plan);
   }
-  /// Adds the begin of the receive of a tensor that element `element` reads: the output of the
-  /// element before, or the gradient that the element after makes. It arrives at placement `at`.
+  /// Adds the action that begins to receive a tensor that element `element` reads: the output of
+  /// the element before, or the gradient that the element after makes. It arrives at placement
+  /// `at`.
   int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
     enter(b, forward ? element - 1 : element + 1);
     auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
@@ -49,7 +50,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     return begin_crossing({false, what(forward), element, b, value, number, plan, when(forward)});
   }
 
-  /// The following two functions do the same for the input of a skip, or for its gradient.
+  /// The following two functions begin to send and to receive the input of a skip, or the gradient
+  /// of this input.
   int begin_send(int b, cut_skip const& skip, bool forward, placement const& to, int number,
                  int plan) {
     enter(b, forward ? skip.begin : skip.end);
@@ -66,9 +68,10 @@ class crossing_builder : public program_builder<dynamic_size> {
     return begin_crossing({false, what(forward), forward ? skip.end : skip.begin, b, value, number,
                            plan, when(forward)});
   }
-  /// Adds the redistribution of the received input (or gradient) of a skip, from placement `at` of
-  /// its arrival to the placement at which the end (or the begin) of the skip reads it. Expects
-  /// that the receive has ended.
+  /// Redistributes the received input of a skip from `at`, the placement at which it arrived, to
+  /// the placement at which the end of the skip reads it. If `forward` is false, redistributes the
+  /// received gradient in the same way for the begin of the skip. Expects that the receive has
+  /// ended.
   void bring(int b, cut_skip const& skip, bool forward, placement const& at) {
     enter(b, forward ? skip.end : skip.begin);
     int& value = forward ? own(skip.end).arrived : own(skip.end).skipped;
@@ -81,8 +84,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   // value (phase forward) to the part of the later use, and the gradient of the later use (phase
   // synchronize) to the part of the first use.
 
-  /// Adds the begin of the send of a tied parameter, or of the gradient of its later use, and
-  /// returns the index of the crossing. The tensor leaves at placement `to`.
+  /// Adds the action that begins to send a tied parameter, or the gradient of its later use.
+  /// Returns the index of the crossing. The tensor leaves at placement `to`.
   int begin_tie_send(tie const& t, phase when, placement const& to, int number, int plan) {
     bool const value = when == phase::forward;
     int const k = enter_tie(t, value);
@@ -93,7 +96,7 @@ class crossing_builder : public program_builder<dynamic_size> {
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
   }
-  /// Adds the begin of the receive of the same tensor on the other part, and returns the index of
+  /// Adds the action that begins to receive the same tensor on the other part. Returns the index of
   /// the crossing. The tensor arrives at placement `at`.
   int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
     int const k = enter_tie(t, when != phase::forward);

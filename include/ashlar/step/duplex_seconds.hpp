@@ -26,8 +26,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The seconds of one stage of one micro-batch: of the redistribution with which it begins, and of
-/// its computations.
+/// The seconds of one stage for one micro-batch: of the redistribution with which the stage begins,
+/// and of its computations.
 struct duplex_stage {
   double communication = 0;
   double work = 0;

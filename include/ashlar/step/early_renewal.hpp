@@ -8,7 +8,7 @@
 // serial program it ends before the next renewal begins.
 //
 //   buckets      renewals with the same steps, in the order of the program, until they have at
-//                least the given bytes on a rank (buckets.hpp has the same for gradients)
+//                least the given bytes on a rank (buckets.hpp has the buckets of gradients)
 //   in flight    two buckets at a time: one is on the links while the next one is packed. More
 //                buckets would need more memory, and the links carry one after another anyway.
 //

@@ -9,9 +9,9 @@
 // been added. A synchronization begins when the sums of all synchronizations of its bucket are
 // complete (buckets.hpp), or when its own sum is complete if it is in no bucket.
 //
-// If a gradient is delayed, a step synchronizes the sum of the step before, under all its passes.
-// Such a synchronization may begin with the step. Other moves on its link would then wait for it,
-// so it may also begin later, at a given action (spread_synchronization.hpp).
+// If a gradient is delayed, a step synchronizes the sum of the step before while its own passes
+// run. Such a synchronization may begin with the step. Other moves on its link would then wait for
+// it, so it may also begin later, at a given action (spread_synchronization.hpp).
 //
 // Each end_move stays in place, before the updates. Redistributions without communication keep
 // their places. A sum that is already at the placement of the update has no redistribution.
@@ -86,7 +86,8 @@ constexpr pass_result early_synchronization(program const& p, bucket_numbers con
                                   limit);
 }
 
-/// Does the same with buckets of at least `bucket_bytes` bytes on a rank; 0 means no buckets.
+/// Returns the program of the overload above with buckets of at least `bucket_bytes` bytes on a
+/// rank; 0 means no buckets.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return early_synchronization(p, buckets_of_size(p, bucket_bytes), limit);

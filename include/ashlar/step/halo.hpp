@@ -147,9 +147,9 @@ struct halo_cost {
   constexpr double seconds() const { return forward + backward; }
 };
 
-/// Returns the cost or the traffic of the halo exchange that belongs to a computation: that of x
-/// before a forward pass, that of dx after a computation of dx, and 0 for a weight gradient. `halo`
-/// is a halo_cost or a halo_traffic.
+/// Returns the cost or the traffic of the halo exchange that belongs to a computation. A forward
+/// pass is preceded by an exchange of x, and a computation of dx is followed by an exchange of dx.
+/// A weight gradient has none, so the result is 0. `halo` is a halo_cost or a halo_traffic.
 template <class Halo>
 constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
   switch (what) {

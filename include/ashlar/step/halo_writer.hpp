@@ -50,7 +50,8 @@ class halo_writer : public program_writer {
     made_.actions.push_back(a);
     return a.makes[0];
   }
-  /// Adds the sum over the ranks that makes `dx` from the value `with_halo`.
+  /// Adds the action that makes `dx` from the value `with_halo`: it sums the overlapping parts of
+  /// neighbouring ranks.
   constexpr void add_halo(halo_user const& by, int with_halo, int dx) {
     action a = action_of(by, halo_layout_of(by.spec, by.choice.dx, made_.mesh),
                          computation::backward);

@@ -18,8 +18,8 @@
 //                            afterwards both until they are released
 //
 // Two numbers describe the effect of a part of a program on memory: the net change of the bytes in
-// use, and the peak of the bytes in use relative to the beginning of the part. memory_change::then
-// computes the two numbers of two consecutive parts together from the numbers of each.
+// use, and the peak of the bytes in use relative to the beginning of the part. If two parts follow
+// each other, memory_change::then computes the numbers of both together from the numbers of each.
 //
 // For a program in serial order, the high-water mark equals the memory that the search predicts for
 // its plan (memory_fold.hpp). Passes that reorder a program change it.

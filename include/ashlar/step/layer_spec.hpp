@@ -140,9 +140,9 @@ struct layer_spec {
   /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
   /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
-  /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
-  /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means
-  /// that it keeps none.
+  /// The number of elements that the layer keeps of each token when tokens are generated, because
+  /// later tokens of the sequence read them (nn/token_cache.hpp). In the cache, this number takes
+  /// the place of the last extent of x. 0 means that the layer keeps none.
   std::int64_t cached_values = 0;
   /// Says whether the layer has parameters for the positions of tokens, and whether its passes
   /// count the positions of new tokens from the number of tokens in nn::pass::cache. If this is

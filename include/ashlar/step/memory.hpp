@@ -319,7 +319,7 @@ struct element_role {
   saved_part held;
 };
 
-/// Returns the bytes of one micro-batch as those of all micro-batches that take turns.
+/// Returns the bytes of all micro-batches that take turns, from the bytes of one of them.
 template <int N>
 constexpr element_bytes with_turns(element_bytes bytes, basic_problem<N> const& net) {
   if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));

@@ -100,11 +100,12 @@ struct input_bytes {
   std::int64_t bytes = 0, own = 0, again = 0;
 };
 
-/// What is known of a branch while the elements of its two nets are added: its input x, the bytes
-/// that residuals around it hold, and the bytes of the two gradients that wait. `of_second` is the
-/// gradient that the second net makes for x, which waits until the first net has made the other
-/// one. `of_first` is the gradient of the first net's output, which waits while the second net
-/// runs; `is_shared` says that a residual around the branch keeps this gradient and counts it.
+/// What the fold knows of a branch while it adds the elements of the two nets: the input x of the
+/// branch, the bytes that residuals around the branch hold, and the bytes of two gradients that
+/// wait. `of_second` is the gradient that the second net makes for x, which waits until the first
+/// net has made the other one. `of_first` is the gradient of the first net's output, which waits
+/// while the second net runs; `is_shared` says that a residual around the branch keeps this
+/// gradient and counts it.
 struct branch_so_far {
   input_bytes x;
   held_by_residuals around;

@@ -17,7 +17,7 @@
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
-//                           and with smaller buckets after the updates, and under the next forward
+//                           and with smaller buckets after the updates, and during the next forward
 //                           pass (renewal_first.hpp) with few, more and all buckets under way
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there

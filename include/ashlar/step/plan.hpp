@@ -36,8 +36,9 @@ struct parameter_choice {
   bool in_rows = false;
   /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
   wire_format wire{};
-  /// The number of steps by which its gradient is delayed: an update takes the gradient that so
-  /// many steps before have made. With 0 it takes that of its own step (step/README.md, "Delays").
+  /// The number of steps by which its gradient is delayed: an update takes the gradient of the step
+  /// that is so many steps earlier. With 0 it takes the gradient of its own step (step/README.md,
+  /// "Delays").
   int delay = 0;
 
   /// Returns whether the parameter is updated at one placement and stored at another.
@@ -164,7 +165,8 @@ constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
   return step < chosen.plain_steps && has_wires(chosen);
 }
 
-/// Why no gradient has a wire with momentum if a training begins without plain steps.
+/// The error message for a plan in which a gradient has a wire with momentum, but which has no
+/// plain steps.
 inline constexpr char const* momentum_fault =
     "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
     "gradients. Let plain_steps be 1 or more.";
@@ -182,10 +184,10 @@ constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   return nullptr;
 }
 
-/// Returns the element whose placements determine those of element i of the plan: the begin of the
-/// residual that ends there, or the begin of the branch that turns there. Returns -1 if element i
-/// has these placements, or if none determines them. Elements up to the end of the branch must have
-/// placements.
+/// Some elements of a plan take their placements from another one: the end of a residual from its
+/// begin, and the turn of a branch from the begin of the branch. Returns the element from which
+/// element i should take its placements, or -1 if it has these placements already or takes none.
+/// The begin and the end of a branch around element i must have their placements.
 template <int N, int M>
 constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& chosen, int i) {
   int const next = net[i].partner;
@@ -248,9 +250,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements and wires, of the number of recomputed segments, of the number
-/// of micro-batches, of how many take turns, and of the number of plain steps. The hash
-/// distinguishes plans of the same problem.
+/// Returns a hash of all placements and wires, the number of recomputed segments, the number of
+/// micro-batches, the number of micro-batches that are interleaved, and the number of plain steps.
+/// The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;

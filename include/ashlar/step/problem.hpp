@@ -5,12 +5,13 @@
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
-// residual_end after them. So has a skip, which concatenates x and f(x) along one dim. The two
-// elements must have the same placements. A branch, whose two nets f and g read the same x and
-// whose outputs are joined, has three elements: branch_begin before the elements of f, branch_turn
-// between those of f and g, and branch_sum or branch_join after those of g. The turn computes
-// nothing: it takes f(x) to the end and passes x to g. The table shows the extents of an element's
-// tensors x and y, and what the search chooses for the element:
+// residual_end after them. A skip, which concatenates x and f(x) along one dim, has the same two
+// elements. Both must have the same placements. In a branch, two nets f and g read the same x, and
+// their outputs are joined. A branch has three elements: branch_begin before the elements of f,
+// branch_turn between the elements of f and those of g, and an end after the elements of g, which
+// is a branch_sum, a branch_join or a branch_formula. The turn computes nothing: it takes f(x) to
+// the end and passes x to g. The table shows the extents of an element's tensors x and y, and what
+// the search chooses for the element:
 //
 //   kind             x, y                          choices
 //   layer            the layer's                   a row per mesh axis, order of shards, placements
@@ -64,9 +65,11 @@ enum class element_kind : signed char {
   residual_end,
   branch_begin,
   branch_turn,
-  branch_sum,     ///< the end of a branch that adds: its dy is the gradient of both inputs
-  branch_join,    ///< the end of a branch that makes a gradient for each of its two inputs
-  branch_formula  ///< likewise; its inputs have equal extents, and its output has any extents
+  branch_sum,   ///< the end of a branch that adds: its dy is the gradient of both inputs
+  branch_join,  ///< the end of a branch that makes a gradient for each of its two inputs
+  /// The end of a branch whose two outputs a formula joins. Makes a gradient for each of its two
+  /// inputs, which have equal extents. Its output may have any extents.
+  branch_formula
 };
 
 /// Returns whether an element ends a branch, and whether it is any of the elements of a branch.
@@ -254,8 +257,8 @@ constexpr int end_of(basic_problem<N> const& net, int i) {
 }
 
 /// Returns whether an element of the layer chain has two inputs and makes a gradient for each of
-/// them: the end of a skip, which concatenates its inputs along the dim in which the extents of its
-/// x and y differ, or the end of a branch that does not add.
+/// them. Two kinds of elements do: the end of a skip, and the end of a branch that does not add.
+/// The end of a skip concatenates its inputs, so its x and its y have different extents in one dim.
 constexpr bool makes_two_gradients(element_kind kind, layer_spec const& spec) {
   return kind >= element_kind::branch_join ||
          (kind == element_kind::residual_end && !(spec.x == spec.y));

@@ -31,7 +31,8 @@ struct program_move {
   int micro_batch = 0;
   int from = -1, to = -1;  ///< indices of the source and of the result in program::values
   int path = 0;            ///< index into program::paths
-  /// Number of its bucket, whose moves begin together, or -1 without a bucket.
+  /// Number of the bucket that contains this move, or -1 if none does. All moves of a bucket begin
+  /// together.
   int bucket = -1;
 
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
@@ -59,7 +60,7 @@ struct program {
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int elements = 0;
   int element_size = 0;  ///< bytes per element of a tensor of activations
-  /// Says whether stored parameters are renewed at the begin of the step, from the values that the
+  /// Says whether stored parameters are renewed at the start of the step, from the values that the
   /// step before has updated, instead of after the updates (renewal_first.hpp).
   bool renews_first = false;
   std::vector<action> actions;

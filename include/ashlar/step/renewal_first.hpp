@@ -6,7 +6,7 @@
 // A pass that overlaps renewals with the forward pass of the next step. A renewal is the
 // redistribution of a parameter from the placement of its update to the placement of its storage.
 // In the given program all renewals follow the updates, and every rank waits for them. In the new
-// program the renewals are at the begin of the step, and each renewal ends before the first action
+// program the renewals are at the start of the step, and each renewal ends before the first action
 // that reads the stored parameter:
 //
 //   buckets      Renewals with the same collective steps form buckets, cut so that the forward pass
@@ -178,7 +178,7 @@ class renewal_first_pass {
   machine const& machine_;
   std::size_t under_way_;
   program changed_;
-  std::vector<action> begin_, end_;  // of each move
+  std::vector<action> begin_, end_;  // begin_move and end_move of each move
   std::vector<action> others_;       // all other actions
   std::vector<bucket> buckets_;
 };

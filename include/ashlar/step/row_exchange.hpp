@@ -38,8 +38,8 @@ struct rows_load {
   std::int64_t ids = 0, gathered = 0, to_owners = 0, from_owners = 0;
 };
 
-/// An exchange of rows of one parameter: the axes along which ranks add up their rows, the number
-/// of these ranks, and the predicted numbers of rows on the rank that has most.
+/// An exchange of the rows of one parameter. It says along which axes ranks add up their rows, how
+/// many ranks these are, and how many rows are predicted for the rank that has most.
 struct row_exchange {
   axis_list axes;
   int members = 1;

@@ -119,7 +119,7 @@ class stage_builder {
     begun.clear();
   }
 
-  // A tied parameter crosses to the part of its later use at the begin of a step, when that part
+  // A tied parameter crosses to the part of its later use at the start of a step, when that part
   // has nothing to do yet. The gradient of the later use crosses back at the end of the step. In
   // the common order, the crossings of parameters come first, and those of such gradients come
   // last.
@@ -163,8 +163,9 @@ class stage_builder {
       arriving.index = -1;
     }
   }
-  /// Adds what lies between the last pass and the updates: the synchronization of gradients, and
-  /// the crossings of the gradients of tied parameters, of which the first has the number `number`.
+  /// Adds the actions between the last pass and the updates: they synchronize gradients and move
+  /// the gradients of tied parameters to other parts. `number` is the number of the first of these
+  /// crossings.
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;

@@ -90,8 +90,8 @@ struct departure {
   }
 };
 
-/// The seconds of one step of the moves that begin together: those of the link that carries it, and
-/// those of the processor that encodes and decodes what travels.
+/// The seconds of one step of the moves that begin together: for how long the link carries it, and
+/// for how long the processor encodes and decodes the tensors.
 struct transfer_cost {
   double link = 0;
   coding_time coding;

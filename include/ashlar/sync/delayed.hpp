@@ -10,9 +10,10 @@
 //
 // The update of step t takes the gradient that step t - delay has made, at the parameters of that
 // step. The first `delay` steps make no update. A gradient is synchronized in the step after its
-// own, under all passes of that step, and the bytes of a step are the same. What changes is the
-// training: it is another algorithm than without delays, and a larger learning rate may no longer
-// converge. It is deterministic. The norm for clipping is that of the gradients of the update.
+// own, while the passes of that step run. The bytes of a step are the same as without delays. What
+// changes is the training: it is another algorithm than without delays, and a larger learning rate
+// may no longer converge. It is deterministic. The norm for clipping is that of the gradients of
+// the update.
 //
 // With a delay of 1 a step takes as long as the longer of its passes and its synchronization, if
 // nothing else waits. Longer delays are not faster in the model, and use more memory.

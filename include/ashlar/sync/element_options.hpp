@@ -81,7 +81,7 @@ struct parameter_seconds {
   search::basic_problem<N> const& net;
   Prices& prices;
   int index;
-  wire_format wire{};  ///< of the gradient
+  wire_format wire{};  ///< the wire of the gradient
   double seconds = 0;
 
   constexpr void compute(search::phase, search::computation, int, int) {}

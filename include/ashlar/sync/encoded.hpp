@@ -78,9 +78,9 @@ struct encoded {
   bool exact_tables = false;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
-  /// wire, priced on machine `m`. All other gradients are sent as they are, and also those matrices
-  /// that have fewer rows or columns than the rank of power_sgd, and both uses of a tied parameter
-  /// if only one of them can have a wire with momentum. Communicates nothing. Throws
+  /// wire, priced on machine `m`. All other gradients are sent as they are. So are matrices that
+  /// have fewer rows or columns than the rank of power_sgd, and the gradients of both uses of a
+  /// tied parameter if only one of them can have a wire with momentum. Communicates nothing. Throws
   /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
   /// the wire's numbers are not valid, if plain_steps is below 0, or 0 with momentum, or if plain
   /// steps meet delayed gradients. With wired::everywhere, also throws if matrices are summed, but
@@ -120,7 +120,8 @@ struct encoded {
     for (auto const& t : net.ties) {
       auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
       auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
-      if (first.momentum != later.momentum) first = later = {};  // only one of them is summed
+      // Only one of the two is summed over ranks.
+      if (first.momentum != later.momentum) first = later = {};
     }
     if (auto const& spec = net.spec(refused_element);
         where == wired::everywhere && !some_fit && refused != nullptr)

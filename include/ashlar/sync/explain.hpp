@@ -60,7 +60,8 @@ struct explained_parameter {
   search::parameter_choice placements;
   int count = 1;
   double received = 0, seconds = 0, exposed = 0;
-  double delayed_seconds = 0, delayed_exposed = 0;  ///< of these, to synchronize delayed gradients
+  /// The parts of `seconds` and `exposed` that synchronize delayed gradients.
+  double delayed_seconds = 0, delayed_exposed = 0;
 };
 
 struct explained_plan {
@@ -213,7 +214,7 @@ inline std::string table(std::vector<explained_line> const& lines, topology cons
 }
 
 /// Returns what delays change, as a line of a report: how old the gradients of updates are, and how
-/// much of their synchronization runs under the passes of the step after theirs.
+/// much of their synchronization runs during the passes of the next step.
 inline std::string delays_text(explained_plan const& now, bool overlap) {
   int delayed = 0, least = search::most_delay, most = 0;
   double seconds = 0, exposed = 0;

@@ -133,8 +133,9 @@ class limited_search {
     return it.seconds + price * double(it.bytes.lasting);
   }
 
-  /// Returns a lower bound of the memory of any choice, not counting lasting bytes. It is the
-  /// memory of elements that have the least of every other kind of memory.
+  /// Returns a lower bound of the memory of any choice, not counting lasting bytes. It is computed
+  /// as if each element needed the least of every other kind of memory that any of its options
+  /// needs.
   constexpr std::int64_t memory_beside_lasting() const {
     std::vector<search::element_bytes> least;
     for (auto const& list : options_.lists) {
@@ -224,7 +225,7 @@ class limited_search {
     }
   }
 
-  /// Returns the picks of `lean` for `count` elements, at the begin or at the end of the chain, and
+  /// Returns the picks of `lean` for `count` elements, at the start or at the end of the chain, and
   /// the picks of `fast` for all other elements.
   static constexpr std::vector<int>
   mixture(std::vector<int> const& fast, std::vector<int> const& lean, int count, bool from_begin) {

@@ -64,8 +64,8 @@ struct rows {
                           p.update = {};
                           p.in_rows = in_rows[next++];
                           if (!p.in_rows) return;
-                          p.wire = {};  // rows are sent as they are
-                          p.delay = 0;  // and in the step that has read them
+                          p.wire = {};  // rows are sent exactly
+                          p.delay = 0;  // and not later than in their own step
                         });
   }
 };

@@ -105,9 +105,9 @@ class serial_optimum {
     return best;
   }
 
-  /// The strategies among which to choose. Elements with the same options share a list, so the
-  /// strategies are those of the parameters of the first element of each list, and of each tie
-  /// (problem.hpp).
+  /// The strategies among which to choose, for each parameter and for each tie (problem.hpp).
+  /// Elements with the same options share a list of options, so only the parameters of the first
+  /// element of each list are stored.
   struct considered {
     std::vector<std::vector<option_list>> parameters;
     std::vector<tied_options> ties;

@@ -23,7 +23,7 @@ struct int8 {
 struct one_bit {
   static constexpr wire_format value = wires::one_bit;
 };
-/// Sends the largest one of M elements.
+/// Sends one of M elements: of n elements, the ⌈n/M⌉ of largest magnitude.
 template <int M>
 struct top_k {
   static_assert(M > 0, "sync::top_k: at least every element is sent. Write top_k<1> or more.");

@@ -71,9 +71,9 @@ class any_tensor {
   std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
-  /// Makes a tensor of which this rank holds the box `b` and not the box that follows from the
-  /// placement, because `b` includes a halo: elements of other ranks that a convolution reads
-  /// (halo.hpp). The elements are not initialized.
+  /// Makes a tensor with a halo: this rank holds the box `b`, which has elements of other ranks
+  /// that a convolution reads (halo.hpp), in addition to the box that follows from the placement.
+  /// The elements are not initialized.
   static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                              box const& b, element_type type) {
     return {m, extents, p, b, type};

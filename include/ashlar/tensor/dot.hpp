@@ -4,8 +4,8 @@
 #pragma once
 
 // Inner products and norms. The result is a number that is the same on every rank, so these
-// functions communicate: an all-reduce of one element adds up the sums of the shards, along the
-// axes that split the operands or on which one operand is partial. If the cost model finds it
+// functions communicate. An all-reduce of one element adds up the sums of the shards. It runs along
+// the axes that split the operands or on which one operand is partial. If the cost model finds it
 // cheaper, as it may for axes between and inside nodes, each of these axes has its own all-reduce.
 // Axes on which both operands are B need none.
 //
@@ -67,10 +67,10 @@ auto whole_dot(X const& x, Y const& y, Placement const& p) {
 }  // namespace detail
 
 /// Returns the sum of x · y over all elements, as an accumulation_t<T>, the same on every rank.
-/// Communicates one all-reduce of one element along the axes that split the operands or on which
-/// one operand is partial, or an all-reduce for each of these axes if that is cheaper. Communicates
-/// nothing if there are no such axes. Throws ashlar::error if the extents differ, or if run-time
-/// placements match no row of the table.
+/// Communicates one all-reduce of one element along all axes that split the operands or on which
+/// one operand is partial. If that is cheaper, communicates one all-reduce for each of these axes
+/// instead. Communicates nothing if there are no such axes. Throws ashlar::error if the extents
+/// differ, or if run-time placements match no row of the table.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::dot_rule<X::rank>, X, Y>
 auto dot(X const& x, Y const& y) {

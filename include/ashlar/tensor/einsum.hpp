@@ -33,10 +33,10 @@
 
 namespace ashlar {
 
-/// Stand for the letter of an einsum that is at fault: in its text, or on the mesh axis `Axis`,
-/// counted from 0, on which the placements of typed operands match no row of the table. Fallback
-/// overloads assert `fits`, which is false, so that GCC and Clang print letter_on_mesh_axis<'k',
-/// 1>::fits with the message.
+/// These types name the faulty letter of an einsum in errors of the compiler: a letter that is
+/// wrong in the text, or one for which the placements of typed operands match no row of the table
+/// on mesh axis number `Axis`. Fallback overloads assert `fits`, which is false, so that GCC and
+/// Clang print letter_on_mesh_axis<'k', 1>::fits with the message.
 template <char Letter>
 struct letter_of_text {
   static constexpr bool fits = false;

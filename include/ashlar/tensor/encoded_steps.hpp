@@ -98,7 +98,7 @@ class encoded_steps {
       for (std::size_t i = 0; i < e.decoded.size(); ++i) {
         auto const& b = e.decoded[i];
         auto const n = b.elements.elements;
-        bool const is_added = e.sums && i >= next.size();  // the blocks of the first rank are not
+        bool const is_added = e.sums && i >= next.size();  // the first rank's blocks are written
         auto* const shard = static_cast<float*>(next[b.tensor].data());
         bool const at_once = b.elements.target_is_run;
         device::host::decode(e.what.wire, target_->data() + b.at, n,

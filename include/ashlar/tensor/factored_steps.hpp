@@ -60,7 +60,8 @@ class factored_steps {
       }
     }
   }
-  /// Returns the factor of a tensor that the transport sums, and where it writes the sum.
+  /// source() returns the factor of a tensor that the transport sums, and target() the place to
+  /// which the transport writes the sum.
   void* source(std::size_t tensor) const {
     auto const& m = matrices_[tensor];
     return m.sum_of_q ? m.q->data() : m.own_p->data();

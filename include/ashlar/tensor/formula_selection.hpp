@@ -77,8 +77,8 @@ std::vector<std::int32_t> row_numbers(graph const& g, T const* ids, std::int64_t
                          " runs on the host only, and this formula is placed on GPU ranks.");
 }
 
-/// Computes node i of the formula, one of the operators that the comment of this file names, from u
-/// and v. sizes(k) returns the extents of the shard of node k.
+/// Computes node i of the formula from u and v. The node is one of the operators that the comment
+/// at the top of this file lists. sizes(k) returns the extents of the shard of node k.
 template <class Mesh, class T, class Sizes>
 void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u, T const* v,
             T* z) {

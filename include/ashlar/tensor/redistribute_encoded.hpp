@@ -96,8 +96,8 @@ auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire
     return detail::run_encoded(x, value_of<Target>, wire.value, nullptr)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }
-/// The same with error feedback: adds the errors of earlier redistributions to what is encoded, and
-/// stores the new errors.
+/// Redistributes x with error feedback: adds the errors of earlier redistributions to the values
+/// before they are encoded, and stores the new errors in `errors`.
 template <distributed Tensor, static_placement Target, class Format>
   requires Tensor::is_static
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire,

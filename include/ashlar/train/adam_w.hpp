@@ -10,10 +10,11 @@
 // AdamW stores two values per parameter element. An update of a parameter is one fused pass over
 // this rank's shard of it.
 //
-// A training may begin with exact gradients, and then send them in one bit or as the largest few,
-// or their first moment (plan::plain_steps, sent_gradient.hpp). The second moment then stays as the
-// exact gradients have left it, as in 1-bit Adam (Tang et al. 2021). An element whose second moment
-// is still zero gets the one whose corrected value is the square of its first gradient.
+// A training may begin with exact gradients (plan::plain_steps), and later send each gradient in
+// one bit per element, or only its largest elements, or the first moment (sent_gradient.hpp). The
+// second moment then stays as the exact gradients have left it, as in 1-bit Adam (Tang et al.
+// 2021). If the second moment of an element is still zero, it is set so that its bias-corrected
+// value is the square of the element's first gradient.
 
 #include <cassert>
 #include <cmath>

@@ -90,9 +90,9 @@ class sent_gradients {
     is_averaging_ = false;
   }
 
-  /// Returns the numbers of squares of the model's parameters, of which not all updates have
-  /// squared a gradient, as a text for continue_after. It is empty if there are none. Throws as
-  /// begin does.
+  /// Returns a text for continue_after: the numbers of squares of those parameters of the model for
+  /// which not every update has squared a gradient. The text is empty if there are no such
+  /// parameters. Throws as begin does.
   template <class Model>
   std::string text(Model& model) const {
     require_accepted();
@@ -133,7 +133,7 @@ class sent_gradients {
 
   static constexpr std::int64_t all = -1;  ///< every update has squared its gradient
 
-  std::vector<std::int64_t> squares_;  // of each parameter
+  std::vector<std::int64_t> squares_;  // numbers of squares, by parameter
   bool is_averaging_ = false;          // whether a step has begun that averages gradients
 };
 

@@ -168,7 +168,7 @@ class trainer {
   /// Returns the delayed gradients, which are zero after continue_after(). Only a training with the
   /// same plan on the same mesh can use them.
   auto& delayed() { return programs_.walker().delayed(); }
-  /// Returns the first step whose gradients this training has. Only delays make a difference.
+  /// Returns the first step whose gradient an update may take, if gradients are delayed.
   std::int64_t first_gradient() const { return numbers_.first(); }
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.
@@ -291,7 +291,7 @@ class trainer {
     auto const& on = mesh.processor();
     auto& walker = programs_.walker();
     sent_.begin(*model_, step_);
-    // Steps of another trainer, or of another program, may have left this to be done.
+    // A step of another trainer or program may have left the renewal of parameters to this step.
     if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
@@ -307,8 +307,8 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals behind those of the parameters: the sums of mixtures of experts,
-  /// the addends of the check for equal batches, and in a pipeline the seconds of a busy rank.
+  /// Returns how many totals follow those of the parameters: the sums of mixtures of experts, the
+  /// addends of the check for equal batches, and in a pipeline the seconds in which a rank is busy.
   std::int64_t addends() const {
     return (has_mixtures_ ? nn::mixture_sums::count : 0) +
            static_cast<std::int64_t>(agreement_addends) + is_pipeline();

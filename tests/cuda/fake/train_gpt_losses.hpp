@@ -62,7 +62,8 @@ std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropou
                         : search::data_parallel(problem, mesh.topology(), mesh.machine());
   return losses_under<T>(mesh, plan, dropout, steps);
 }
-/// The same in two pipeline stages, as with the option --pipeline 2 of train_gpt.
+/// Returns the losses of a training in two pipeline stages, as with the option --pipeline 2 of
+/// train_gpt.
 template <class T, class Mesh>
 std::vector<double> losses_in_stages(Mesh const& mesh, double dropout, int steps) {
   auto const plan = search::pipeline([&](int) { return problem_of<T>(dropout); }, mesh.topology(),

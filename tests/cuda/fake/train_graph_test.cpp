@@ -167,7 +167,8 @@ TEST_CASE("every strategy that sums by rank gives the same bits") {
     auto const plain = ashlar::search::data_parallel(problem, t, slow_ranks);
     auto const losses = [&](ashlar::search::plan const& plan) {
       auto model = nn::place<value>(net_of(0), m, plan, 7);
-      train::trainer trainer(model, train::adam_w{.lr = 0.02});  // no clip: norms are rounded apart
+      // Gradients are not clipped, because their norms are rounded differently.
+      train::trainer trainer(model, train::adam_w{.lr = 0.02});
       std::vector<double> all;
       for (int i = 0; i < 4; ++i)
         all.push_back(trainer.step(batch(i, model.rows() * model.micro_batches())).loss);

@@ -155,7 +155,7 @@ class communicator final : public ashlar::communicator {
     transfer_request request_;
     group const* group_;
     bool done_ = false;
-    std::uint64_t number_ = 0;  // in the flight record
+    std::uint64_t number_ = 0;  // its number in the flight record
     exception_watch watch_;
     std::variant<std::monostate, shared::eager_transfer, shared::direct_transfer, message_transfer>
         way_;

@@ -69,7 +69,8 @@ class crossing_neighbours {
   crossing_carrier from(int rank) { return carrier_of(rank, true); }
   crossing_carrier to(int rank) { return carrier_of(rank, false); }
 
-  /// Copies the elements of a message from its giver's shard. `region` is the box of its task.
+  /// Copies the elements of message `t` from the shard of the rank that gives them. `region` is the
+  /// box of the tensor to which the message belongs.
   void take(crossing_transfer const& t, box const& region) {
     auto& giver = *find(t.from, true);
     std::byte const* const theirs = window_->region_of(t.from) + giver.shard.offset;

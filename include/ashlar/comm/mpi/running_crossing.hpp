@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A crossing between two parts of a mesh that goes on while the program computes. Its messages
-// advance whenever the mesh's pending operations do.
+// A crossing, in which a tensor moves between two parts of a mesh while the program computes. The
+// messages of the crossing advance whenever the mesh's pending operations do.
 
 #include <utility>
 
@@ -53,7 +53,7 @@ class running_crossing final : public pending_operation {
 
   operation_queue* operations_;
   watch::flight_record* record_;
-  std::uint64_t number_ = 0;  // of the crossing in the record
+  std::uint64_t number_ = 0;  // the number of the crossing in the record
   crossing_messages messages_;
   bool has_ended_ = false;
 };

@@ -150,7 +150,7 @@ class communicator final : public ashlar::communicator {
   std::shared_ptr<device_queue> queue_;
   world world_;  // rank, size and communicator of the members
   topology topology_;
-  int number_;  // of this part in the record
+  int number_;  // the number of this part in the record
   operation_queue& operations_;
   transfer_kernels kernels_;
   sums how_;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// All that the transports of a mesh and of its parts share on one rank: the stream of transfers,
-// the order in which they are given to the device (turns.hpp), the operations that have not ended,
-// the watchdog and its record, and captures (graph.hpp).
+// The state that the transports of a mesh and of its parts share on one rank: the stream of
+// transfers, the order in which transfers are given to the device (turns.hpp), the list of
+// operations that have not ended, the watchdog and its record, and captures (graph.hpp).
 //
 //   transfers   on one stream, in program order over all groups of the mesh and of its parts
 //   crossings   between parts, on a stream and a communicator of their own (crossing_lane.hpp), so
@@ -250,7 +250,7 @@ class device_queue {
   cuda::arena memory_;
   std::unique_ptr<crossing_lane> crossings_;
   cuda::event compute_reached_, own_reached_;
-  std::vector<groups*> groups_;  // of the mesh and of its parts
+  std::vector<groups*> groups_;  // the groups of the mesh and of its parts
   std::mutex groups_mutex_;      // also guards the pointer crossings_
   in_flight flight_;
   in_flight captured_flight_;

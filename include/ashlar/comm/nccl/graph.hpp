@@ -16,7 +16,7 @@
 //   ranks     All ranks must capture the same work and replay in the same order.
 //   watchdog  The watchdog treats each replay as one operation: "a replay of a graph".
 //   errors    A capture throws if the work uses host values or waits (barriers, all-reduces of host
-//             values), or if only the begin or only the end of a transfer is inside the capture.
+//             values), or if only the start or only the end of a transfer is inside the capture.
 //
 // Run the same work once before the capture. On first use, libraries select algorithms and load
 // modules, which cannot be captured.

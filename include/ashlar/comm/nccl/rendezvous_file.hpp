@@ -68,7 +68,7 @@ class file_rendezvous {
     std::string written;
     while (true) {
       std::string list = head_ + " " + token_ + "\n" + to_hex(id.data(), id.size()) + "\n";
-      std::vector<int> missing, silent;  // ranks without a file; ranks without a receipt
+      std::vector<int> missing, silent;  // the ranks without a file, and those without a receipt
       for (int r = 1; r < here_.size; ++r) {
         auto const [token, receipt] = card(r);
         tokens[static_cast<std::size_t>(r)] = token;

@@ -65,7 +65,7 @@ class inquiry {
   settings const& wanted_;
   peer_socket const& socket_;
   int rank_ = 0;                      // this rank, which asks
-  std::vector<rank_report> answers_;  // of all ranks; empty if nothing was asked
+  std::vector<rank_report> answers_;  // the reports of all ranks; empty if nothing was asked
 };
 
 }  // namespace ashlar::watch

@@ -108,10 +108,10 @@ struct watchdog::state {
   bool acts = true;
   bool has_reported = false;  // whether it reported the present wait
   double next_look = 0;       // seconds of waiting at which it looks for the cause
-  std::mutex mutex;           // for the next three members
+  std::mutex mutex;           // guards the next three members
   std::condition_variable is_explained;
   std::optional<std::string> asked;
-  std::optional<std::optional<std::string>> explained;  // outer: whether there is an answer
+  std::optional<std::optional<std::string>> explained;  // empty until there is an answer
   std::atomic<bool> is_done{false};
   std::thread thread;
 

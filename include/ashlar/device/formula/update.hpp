@@ -13,8 +13,9 @@
 //                 becomes correction2 g^2, so that v / correction2 is g^2
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
-// In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
-// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale clips
+// In update t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
+// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). If v averages only n <
+// t squares (train/sent_gradient.hpp), n takes the place of t in correction2. gradient_scale clips
 // or averages gradients, so that clipping and averaging need no separate pass over the gradients.
 
 #include <ashlar/config.hpp>

@@ -125,7 +125,7 @@ void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_exten
   });
 }
 
-/// Does the same with an array of the gradients of all rows.
+/// Adds the rows of dy to `dvalues`, an array of the gradients of all rows.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {

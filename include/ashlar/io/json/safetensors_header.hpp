@@ -35,7 +35,7 @@ struct safetensors_entry {
   std::string name;
   std::string type;  ///< F32, F64, BF16, I32, I64 or another type of the format
   std::vector<std::int64_t> extents;
-  std::int64_t begin = 0, end = 0;  ///< the position in bytes, from the begin of the data
+  std::int64_t begin = 0, end = 0;  ///< the position in bytes, from the start of the data
 };
 
 struct safetensors_header {
@@ -51,7 +51,7 @@ struct safetensors_header {
   }
 };
 
-/// Returns the begin of a safetensors file: the size of the JSON text, and the JSON text that
+/// Returns the start of a safetensors file: the size of the JSON text, and the JSON text that
 /// describes the arrays. The entries must be in the order of their data and without gaps.
 inline std::string safetensors_text(safetensors_header const& header) {
   auto j = nlohmann::ordered_json::object();

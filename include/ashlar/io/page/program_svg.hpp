@@ -24,9 +24,9 @@ namespace ashlar::io::page {
 /// narrow to see.
 inline constexpr std::size_t most_drawn_actions = 6000;
 
-/// Returns the CSS classes (style.hpp) of the box of a computation or a transfer: its colour and,
-/// if `second` is true, the darker border that marks every second one of the micro-batches that
-/// take turns.
+/// Returns the CSS classes (style.hpp) of the box of a computation or a transfer. They are the
+/// colour and, if `second` is true, a darker border. If micro-batches take turns, this border marks
+/// every second one.
 inline std::string box_kind(step::action_kind kind, bool second) {
   bool const forward = kind == step::action_kind::forward || kind == step::action_kind::recompute;
   return std::string(forward                                      ? "fw"

@@ -42,9 +42,9 @@ struct trial_layer {
   step::layer_spec spec;
   verify_options options;
   element_type input{};    ///< the type of the elements of x
-  element_type values{};   ///< of y and the parameters
-  element_type sums{};     ///< of the statistics
-  element_type targets{};  ///< of the targets, if the layer is a loss
+  element_type values{};   ///< the type of y and the parameters
+  element_type sums{};     ///< the type of the statistics
+  element_type targets{};  ///< the type of the targets of a loss
   int y_rank = 0;
   int statistics = 0;
   bool is_loss = false;

@@ -35,7 +35,8 @@ struct crossing {
   std::vector<unit_task> tasks;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each task: one per node that it enters
   port_schedule between;                             ///< the ports are the nodes of the whole mesh
-  std::vector<port_schedule> inside;                 ///< for each node: the ports are its ranks
+  /// the schedule inside each node, whose ports are its ranks
+  std::vector<port_schedule> inside;
   int chunks = 1;
   double seconds = 0;
   double bound = 0;  ///< a lower bound of `seconds` for every crossing by these stages

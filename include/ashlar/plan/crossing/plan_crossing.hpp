@@ -19,9 +19,9 @@
 namespace ashlar {
 
 /// The port tasks (port_task.hpp) of both stages of a crossing that follow from the unit tasks
-/// alone: all tasks between nodes, and inside a node those of data that the node holds from the
-/// begin. The tasks inside nodes for data from other nodes follow from the schedule between nodes
-/// (add_entered).
+/// alone: all tasks between nodes, and the tasks inside a node for data that the node holds from
+/// the start. The tasks inside nodes for data from other nodes follow from the schedule between
+/// nodes (add_entered).
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks
@@ -109,8 +109,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the port tasks of a stage (port_task.hpp). In the result, the task number and the range
-/// of each share are those in the unit task of which the port task is a piece.
+/// Orders the port tasks of a stage (port_task.hpp). A port task is a piece of a unit task. The
+/// shares of the result name the unit task, and their ranges are positions in the unit task.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {

@@ -4,8 +4,8 @@
 #pragma once
 
 // A crossing moves a tensor between two meshes that have no rank in common. It consists of unit
-// tasks: each is a box of the tensor that has to reach certain ranks of the target, and that any of
-// certain ranks of the source can send.
+// tasks. A unit task is a box of the tensor, with a list of the ranks of the target that must
+// receive it and a list of the ranks of the source that can send it.
 //
 //   region      the common box of a tile of the source and a tile of the target
 //   owners      the ranks that hold the tile of the source

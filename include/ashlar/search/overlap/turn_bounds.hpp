@@ -6,15 +6,15 @@
 // Computes lower bounds of the seconds of a step in which micro-batches take turns, for the search
 // (turn_search.hpp).
 //
-// A step takes at least as long as each of three paths: that of the processor and those of both
-// links. So it takes at least any weighted mean of the paths. Such a mean is additive over the
-// chain. So its least value over all elements after a choice is computed once per choice, for
-// several coefficients.
+// A step takes at least as long as each of three paths: one through the work of the processor, and
+// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
+// a mean is additive over the chain. So its least value over all elements after a choice is
+// computed once per choice, for several coefficients.
 //
 // If all micro-batches of a step take turns, gradients are synchronized after the whole forward
 // pass, and weights are gathered before the whole backward pass. So a step also takes at least the
-// work of one pass, plus a weighted mean of the work of the other pass and of that pass's moves of
-// weights on a link. A single micro-batch waits for its moves, except for the weight gradients
+// work of one pass, plus a weighted mean of two numbers of the other pass: its work, and its moves
+// of weights on a link. A single micro-batch waits for its moves, except for the weight gradients
 // beside moves of dx. So its waiting counts as work here.
 
 #include <algorithm>
@@ -154,8 +154,8 @@ class turn_bounds {
   }
 
   /// Returns a function whose arguments are a boundary (turn_boundary) and an index into the
-  /// boundary's lists of moves. The function returns the sum of two entries of `of`: that of the
-  /// move in the forward pass and that of the move in the backward pass.
+  /// boundary's lists of moves. The function returns the sum of two entries of `of`: one for the
+  /// move in the forward pass, one for the move in the backward pass.
   auto both(std::vector<double> const& of) const {
     return [this, &of](int i, std::size_t k, std::size_t) {
       auto const& moves = chain_.behind(i);

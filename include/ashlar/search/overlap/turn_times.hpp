@@ -12,7 +12,7 @@
 // next stage of a micro-batch waits for its move. The timeline (step/timeline.hpp) has the same
 // rules.
 //
-// These seconds since the begin of a pass describe its state:
+// These seconds since the start of a pass describe its state:
 //
 //   ready[b]    when moves allow micro-batch b to begin the open stage
 //   link        when each link is free

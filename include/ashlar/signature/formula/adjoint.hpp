@@ -49,7 +49,7 @@ struct differentiated_formula {
   /// is then weights[0], and x is the second one.
   int first = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
-  char const* noun = "weight";  ///< what errors call a weight, before its name
+  char const* noun = "weight";  ///< the word before a weight's name in error messages
   inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
 
@@ -183,7 +183,7 @@ class differentiation {
   }
 
   constexpr int finished(int leaf) {
-    if (adjoint_[leaf] < 0 && is_used(leaf))  // as a mask or as numbers of rows
+    if (adjoint_[leaf] < 0 && is_used(leaf))  // read as a mask or as ids
       return add_pair(g_, operation::drop, leaf, leaf);
     if (adjoint_[leaf] < 0)
       throw error(g_.name, "the formula does not use " + f_.name_of(leaf) + " of extents " +

@@ -106,7 +106,7 @@ enum class function : signed char {
   gelu
 };
 
-/// The name by which errors call an operator.
+/// Returns the name of an operator in error messages.
 constexpr char const* to_string(function f) {
   constexpr char const* names[] = {"exp",  "log", "sqrt", "rsqrt", "tanh", "sigmoid",
                                    "silu", "erf", "abs",  "relu",  "gelu"};

@@ -90,9 +90,9 @@ class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
     for (int i = 0; i < g.size(); ++i) like_[i] = i;
-    // Joins each node that is computed with those of its operands that have the same rows, which
-    // means that the rows of both are divided over the ranks in the same way. A node that is not
-    // computed does not show how the rows of its operands are divided.
+    // Joins each computed node with those of its operands that have the same rows: the rows of both
+    // are divided over the ranks in the same way. A node that is not computed does not show how the
+    // rows of its operands are divided.
     for (int i = 0; i < g.size(); ++i) {
       if (!computes[i] || !is_of_rows(g, i)) continue;
       node const& n = g[i];

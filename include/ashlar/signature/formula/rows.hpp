@@ -121,7 +121,8 @@ struct node_set {
   constexpr void add(int i) { words[i / 64] |= std::uint64_t{1} << (i % 64); }
 };
 
-/// The largest part of a formula's flops that every rank may repeat in a row that splits a tensor.
+/// A signature row that splits a tensor may leave a part of the formula's flops undivided, so that
+/// every rank repeats it. This is the largest permitted part, as a fraction.
 inline constexpr double most_repeated_flops = 1.0 / 16;
 
 namespace detail {

@@ -4,7 +4,7 @@
 #pragma once
 
 // Searches the warm-up depth of each position (warm_up.hpp) for given costs. A micro-batch is in
-// flight at position j for L_j seconds: from the begin of its forward pass there to the end of its
+// flight at position j for L_j seconds: from the start of its forward pass there to the end of its
 // backward pass there, including all transfers between. The backward pass takes B_j seconds. The
 // search begins with the depths of the better of two rules:
 //

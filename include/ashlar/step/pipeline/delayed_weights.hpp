@@ -166,7 +166,8 @@ inline schedule delayed_weights(int positions, int micro_batches, pipeline_costs
   return detail::delay_search(micro_batches, costs, skips, most).run();
 }
 
-/// The same, where every position may have `most` micro-batches in flight.
+/// Returns the schedule of the overload above if every position may have `most` micro-batches in
+/// flight.
 inline schedule delayed_weights(int positions, int micro_batches, pipeline_costs const& costs = {},
                                 int most = std::numeric_limits<int>::max(),
                                 skip_transfers const& skips = {}) {

@@ -7,9 +7,9 @@
 // follows the common order of all parts (lower.hpp), from which three rules lead to the order of
 // one part:
 //
-//   begin_receive   If receives begin ahead: where the common order has the transfers of the pass
-//                   with which the sender sent to this part before. The receives of the sender's
-//                   first pass that sends to this part begin at the begin of the step. If receives
+//   begin_receive   If receives begin ahead: one sending pass earlier, at the place in the common
+//                   order of the transfers of the sender's previous pass that sends to this part.
+//                   The receives of the first such pass begin at the start of the step. If receives
 //                   do not begin ahead: at the transfer's own place
 //   end_sends       right before a later pass's first send to the same part begins
 //   begin_send      at the transfer's own place, which is right after the pass
@@ -56,7 +56,7 @@ inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lin
   if (receives_ahead)
     for (auto const& sender : arriving) receive_next(sender.first);
   std::map<int, action> arrived;  // by sender: the pass that made its last transfer
-  std::map<int, int> sent_after;  // by receiver: the number of the pass that made the last sends
+  std::map<int, int> sent_after;  // by receiver: the number of the last pass that sent to it
   int passes = 0;
   for (auto const& line : lines) {
     if (!line.is_transfer && line.position == position) {

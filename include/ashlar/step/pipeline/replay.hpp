@@ -202,10 +202,10 @@ class pipeline_clock {
   std::vector<transfer_time>* sent_;
   std::size_t stages_;
   scratch<arrival> there_;
-  scratch<arrival> skipped_;  // of each micro-batch and skip: arrival of its x and its gradient dy
-  scratch<double> free_, links_;               // when each part and each link becomes free
-  scratch<int> sender_;                        // by link: the pass that sent over it last
-  int passes_ = 0;                             // number of passes that have run
+  scratch<arrival> skipped_;      // by micro-batch and skip: arrivals of the skip's x and dy
+  scratch<double> free_, links_;  // when each part and each link becomes free
+  scratch<int> sender_;           // by link: the pass that sent over it last
+  int passes_ = 0;                // number of passes that have run
   scratch<int> forward_link_, backward_link_;  // the links that carry y and dx of each stage
 };
 

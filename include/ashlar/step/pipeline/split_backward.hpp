@@ -95,7 +95,7 @@ class split_builder {
     }
   };
 
-  /// Finds the pass that the part at `position` runs next, and the begin of this pass.
+  /// Finds the pass that the part at `position` runs next, and the start of this pass.
   constexpr void look(int position) {
     // A new micro-batch needs room in all chunks. Each micro-batch in flight also has room reserved
     // in the chunks that it has not reached.
@@ -140,7 +140,7 @@ class split_builder {
   bool in_turn_;
   scratch<progress> next_;
   scratch<action> urgent_;  // the next pass of each position
-  earliest begins_;         // the begin of the next pass of each position
+  earliest begins_;         // the start of the next pass of each position
   scratch<double> left_;    // seconds of all passes of each position that are still to come
   double seconds_ = 0;
   pipeline_clock clock_;

@@ -42,7 +42,7 @@ inline std::string to_string(schedule const& s) {
 
 namespace detail {
 
-/// Reads a number from the begin of `text` and removes it. Returns -1 if there is none, or if it is
+/// Reads a number from the start of `text` and removes it. Returns -1 if there is none, or if it is
 /// a million or more.
 inline int take_number(std::string_view& text) {
   int n = -1;

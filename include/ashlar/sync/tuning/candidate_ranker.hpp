@@ -36,7 +36,7 @@ enum class ranker_kind : signed char { corrected, linear, perceptron, recurrent 
 struct described_candidate {
   candidate strategy;
   strategy_features features;
-  price predicted;   ///< by the ranker; only if it needs one
+  price predicted;   ///< the price that the ranker predicts, if it needs one
   double score = 0;  ///< set by the caller
 };
 
@@ -162,7 +162,7 @@ class candidate_ranker {
   lstm_ranker recurrent_;
   scaling scaling_;
   bool is_trained_ = false, has_seen_others_ = false;
-  std::vector<std::vector<sparse_features>> variables_;  // of the trials of this space
+  std::vector<std::vector<sparse_features>> variables_;  // features of the trials of this space
 };
 
 }  // namespace ashlar::sync

@@ -18,8 +18,8 @@
 //   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
 //                    logarithms of factors by about 0.3 from what is assumed
 //   choosing         the candidates of a round are those with the largest sums of the score and two
-//                    standard deviations of its correction (upper confidence bound). One that was
-//                    chosen makes the corrections of similar ones less uncertain.
+//                    standard deviations of its correction (upper confidence bound). A chosen
+//                    candidate makes the corrections of similar candidates less uncertain.
 //
 // Without trials the ranking is that of the prediction.
 

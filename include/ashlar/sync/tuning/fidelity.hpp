@@ -16,10 +16,10 @@
 
 namespace ashlar::sync {
 
-/// Returns the number of the trial whose score is the fidelity level: the trial with the highest
-/// score such that, of all pairs of trials up to this score, at least the share `wanted` is ranked
-/// right. At least one of these pairs must differ enough to count. Returns nothing if there is no
-/// such trial. Expects lists of the same size, of trials that the ranker was not trained on.
+/// Returns the number of the trial whose score is the fidelity level. It is the highest score with
+/// this property: of all pairs of trials with scores up to it, at least the share `wanted` is
+/// ranked right. At least one of these pairs must differ enough to count. Returns nothing if there
+/// is no such trial. Expects lists of the same size, of trials that the ranker was not trained on.
 inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scores,
                                                  std::vector<double> const& seconds,
                                                  double wanted = 0.8) {

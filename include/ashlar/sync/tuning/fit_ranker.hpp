@@ -8,7 +8,8 @@
 //
 //   weights()                         its weights, std::vector<double>&
 //   score(x)                          the score of the features of a candidate
-//   add_gradient(x, slope, gradient)  adds slope times the derivatives of the score by the weights
+//   add_gradient(x, slope, gradient)  adds slope times the derivatives of the score with respect to
+//                                     the weights
 //
 // The loss is the pairwise logistic loss within batches (pairwise_loss.hpp), the optimizer Adam
 // (Kingma and Ba, ICLR 2015). Everything is deterministic by the seed.
@@ -30,7 +31,7 @@ struct fit_options {
   int epochs = 100;
   double rate = 0.01;      ///< the learning rate of Adam
   std::size_t batch = 96;  ///< the most candidates that are compared with each other
-  double decay = 1e-4;     ///< of the weights, per unit of the learning rate (AdamW)
+  double decay = 1e-4;     ///< weight decay per unit of the learning rate (AdamW)
   std::uint64_t seed = 1;
 };
 

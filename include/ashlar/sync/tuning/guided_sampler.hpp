@@ -12,8 +12,8 @@
 //                                with the same probability
 //   partitioned, AR; AR          all-reduce: a ring divides the gradient anyway
 //   PS                           an owner, with local copies or read at use
-//   owners                       the largest parameter first; softmax over what a rank lacks until
-//                                all have equal bytes
+//   owners                       the largest parameter first; probabilities are a softmax of the
+//                                bytes that each rank lacks until all have the same number
 //   groups                       1 to 20 buckets of equal bytes
 //
 // `mutated` is ours. It changes a few things of a given candidate:
@@ -39,7 +39,8 @@ struct sampler_options {
   double low = 1e5;        ///< variables up to this many bytes are not partitioned
   double high = 64 << 20;  ///< variables from this many bytes on are always partitioned
   int most_groups = 20;    ///< the most buckets
-  bool divides = true;     ///< false: the library divides the gradients of all candidates
+  /// Whether candidates have buckets of their own. If not, the library divides the gradients.
+  bool divides = true;
 };
 
 class guided_sampler {

@@ -10,7 +10,8 @@
 //   c = f c' + i g,                      h = o tanh(c)
 //
 // h' and c' are those of the step before, and 0 before the first one. The weights are a part of the
-// caller's array: for each of the 4 `hidden` rows, `inputs` of W, `hidden` of U and one of b.
+// caller's array. They have 4 · `hidden` rows. A row has `inputs` weights of W, `hidden` weights of
+// U and one of b.
 
 #include <cmath>
 #include <cstddef>
@@ -59,8 +60,8 @@ struct lstm_layer {
     return made;
   }
 
-  /// Adds to `dw` the derivatives by the weights and to `dx` those by x, where `dh` has those by
-  /// the outputs.
+  /// Adds the derivatives with respect to the weights to `dw`, and those with respect to x to `dx`.
+  /// `dh` has the derivatives with respect to the outputs.
   void backward(double const* w, vector_sequence const& x, bool reversed, state const& s,
                 vector_sequence const& dh, double* dw, vector_sequence& dx) const {
     std::vector<double> const none(hidden, 0);

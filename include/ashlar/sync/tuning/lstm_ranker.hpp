@@ -59,7 +59,7 @@ class lstm_ranker {
     auto const zeros = [n](std::size_t size) {
       return vector_sequence(n, std::vector<double>(size, 0));
     };
-    // The derivatives by the outputs of the last layer, in both directions.
+    // The derivatives with respect to the outputs of the last layer, in both directions.
     vector_sequence there = zeros(h), back = zeros(h);
     auto const& top = made.layers.back();
     for (std::size_t k = 0; k < h; ++k) {
@@ -92,14 +92,15 @@ class lstm_ranker {
 
   struct placed_layer {
     lstm_layer layer;
-    std::size_t first = 0;  ///< of its weights; those of the other direction follow
+    /// The index of the first weight of this layer. The weights of the other direction follow.
+    std::size_t first = 0;
   };
   struct layer_state {
     vector_sequence x;
     lstm_layer::state there, back;
   };
   struct state {
-    vector_sequence wide;  ///< after the relu, of each variable
+    vector_sequence wide;  ///< the outputs of the relu in the perceptron of each variable
     std::vector<layer_state> layers;
     double score = 0;
   };
@@ -145,7 +146,8 @@ class lstm_ranker {
     return made;
   }
 
-  /// Adds the derivatives by the weights of the perceptron, where `slope` has those by its outputs.
+  /// Adds the derivatives with respect to the weights of the perceptron. `slope` has the
+  /// derivatives with respect to its outputs.
   void add_of_variable(sparse_features const& v, std::vector<double> const& wide,
                        std::vector<double> const& slope, std::vector<double>& gradient) const {
     std::vector<double> inner(sizes_.wide, 0);
@@ -167,7 +169,7 @@ class lstm_ranker {
 
   lstm_sizes sizes_;
   std::vector<placed_layer> layers_;
-  std::size_t last_ = 0;  // the weights of the score
+  std::size_t last_ = 0;  // the index of the first weight of the score
   std::vector<double> weights_;
 };
 

@@ -38,7 +38,7 @@ void for_each_pair(std::vector<double> const& seconds, F f) {
 
 }  // namespace detail
 
-/// A loss, and its derivatives by the scores.
+/// A loss, and its derivatives with respect to the scores.
 struct loss_of_scores {
   double loss = 0;
   std::vector<double> gradient;

@@ -20,7 +20,7 @@ namespace ashlar::sync {
 
 /// A candidate's predicted costs on the machine of its space.
 struct price {
-  double seconds = 0;   ///< of a step
+  double seconds = 0;   ///< seconds of a step
   bool fits = true;     ///< whether the step fits in the memory of the machine
   influences slopes{};  ///< only if they were asked for and the step fits
 };

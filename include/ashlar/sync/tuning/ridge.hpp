@@ -11,7 +11,8 @@
 //
 // Each cluster has a constant of its own, which is not penalized. In the Bayesian reading, trials
 // are off by σ and weights by σ / sqrt(λ). Then σ · deviation(x) is the standard deviation of the
-// correction of a candidate with influences x. Numbers that cannot be solved give w0 and 0.
+// correction of a candidate with influences x. If the equations cannot be solved in floating point,
+// the weights are w0 and the deviations 0.
 
 #include <array>
 #include <cmath>

@@ -60,7 +60,7 @@ using sparse_features = std::vector<std::pair<int, double>>;
 /// The features of a candidate.
 struct strategy_features {
   strategy_totals totals{};                ///< [3 * which + what], in the order of the table
-  std::vector<sparse_features> variables;  ///< of each parameter of the space
+  std::vector<sparse_features> variables;  ///< one for each parameter of the space
 };
 
 namespace detail {
@@ -204,7 +204,7 @@ class feature_fold {
   candidate const& c_;
   int nodes_ = 1, ranks_per_node_ = 1;
   double beta_ = 0, total_ = 0;
-  std::vector<int> group_;  // of each parameter that is all-reduced
+  std::vector<int> group_;  // the bucket of each parameter that is all-reduced
   int groups_ = 0;
   strategy_features made_;
 };

@@ -30,7 +30,7 @@ namespace ashlar::sync {
 struct tuned_parameter {
   int element = 0, index = 0;
   shape extents;
-  double bytes = 0;                                  ///< of its whole gradient
+  double bytes = 0;                                  ///< bytes of its whole gradient
   std::vector<search::parameter_choice> strategies;  ///< the first one is all-reduce
 };
 
@@ -54,9 +54,9 @@ constexpr std::uint64_t parameters_hash(search::basic_problem<N> const& net) {
 
 class strategy_space {
  public:
-  /// Makes the space of plan `chosen` of `net`, to be priced on machine `m`. With `wires`, the
-  /// strategies of a parameter also have these wires. Throws ashlar::error if `chosen` is a plan of
-  /// another net, keeps gradients in rows or has wires.
+  /// Makes the space of plan `chosen` of `net`, to be priced on machine `m`. The strategies of a
+  /// parameter may also have one of `wires`. Throws ashlar::error if `chosen` is a plan of another
+  /// net, keeps gradients in rows or has wires.
   strategy_space(search::problem net, search::plan chosen, ashlar::machine const& m,
                  wire_list const& wires = lossless)
       : net_(std::move(net)), start_(std::move(chosen)), machine_(m) {
@@ -232,7 +232,7 @@ class strategy_space {
   ashlar::machine machine_;
   std::vector<tuned_parameter> parameters_;
   std::vector<std::vector<int>> groups_;
-  std::array<std::vector<int>, 1u << max_axes> owners_;  // by their axes; bit a is axis a
+  std::array<std::vector<int>, 1u << max_axes> owners_;  // indexed by sets of axes; bit a is axis a
 };
 
 }  // namespace ashlar::sync

@@ -21,9 +21,9 @@
 //
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
 // If three rounds in a row have no new candidate that fits, the search ends with fewer trials.
-// The result is the fastest trial, so it is as good as the measurements. A log of earlier trials
-// (options.start) is a start: those of the same cluster count as if they had been measured again,
-// and from those of other clusters the ranker learns before the first trial.
+// The result is the fastest trial, so it is as good as the measurements. A search may start from a
+// log of earlier trials (options.start). Trials of the same cluster count as if they had been
+// measured again. From the trials of other clusters, the ranker learns before the first trial.
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ namespace ashlar::sync {
 
 struct tuning_options {
   int trials = 20;         ///< steps that are measured
-  std::uint64_t seed = 1;  ///< of all random choices
+  std::uint64_t seed = 1;  ///< the seed of all random choices
   ranker_kind ranker = ranker_kind::corrected;
   bool starts_optimal = true;  ///< whether the first trial has the strategies of sync::optimal
   bool mutates = true;         ///< whether candidates are mutations of trials
@@ -193,8 +193,8 @@ class tuner {
     return true;
   }
 
-  /// Draws the candidates of a round, none of which was tried before. One that the ranker has
-  /// priced and that does not fit in memory is replaced by another draw, up to a limit.
+  /// Draws the candidates of a round, none of which was tried before. A candidate that the ranker
+  /// has priced and that does not fit in memory is replaced by another draw, up to a limit.
   std::vector<described_candidate> proposals() {
     std::vector<described_candidate> list;
     std::vector<trial const*> fastest;

@@ -196,7 +196,7 @@ class device_block {
 
  private:
 #ifdef __CUDA_ARCH__
-  /// Returns the value that consists of the words shuffle(word) for the words of `value`.
+  /// Applies `shuffle` to each word of `value` and returns the value that the results form.
   template <class V, class Shuffle>
   static __device__ V shuffled(V const& value, Shuffle const& shuffle) {
     static_assert(sizeof(V) % sizeof(unsigned) == 0);
