@@ -43,8 +43,8 @@ constexpr bool is_ascending(axis_list const& list) {
 
 /// Calls visit(step) for every step from placement `p`. `rank` is the number of dims of the tensor.
 /// If `p` has no partial axis, `pad` is the reduction of the partial axes that a zero_pad creates.
-/// Steps also make those axes owned that are owned in `target`, each by the rank that owns it there.
-/// `target` is empty if no axis shall become owned.
+/// Steps also make those axes owned that are owned in `target`, each by the rank that owns it
+/// there. `target` is empty if no axis shall become owned.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit, placement const& target = {}) {
