@@ -53,8 +53,9 @@ struct einsum_letters {
   char letter = ' ';  ///< if a letter is at fault: this letter
 };
 
-/// Returns the letters of an einsum, or what is wrong with its text. The text is a copy, because in
-/// constant expressions GCC's undefined behaviour sanitizer permits no search in a template argument.
+/// Returns the letters of an einsum, or what is wrong with its text. The text is a copy, because
+/// GCC's undefined behaviour sanitizer permits no search in a template argument in constant
+/// expressions.
 constexpr einsum_letters read_einsum(einsum_text text) {
   einsum_letters read;
   auto const all = text.view();
