@@ -151,6 +151,12 @@ struct layer_spec {
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
+/// Returns whether a layer routes the tokens of a dense input to experts: its output is a routed
+/// tensor (layout/shape.hpp).
+constexpr bool routes_tokens(layer_spec const& spec) {
+  return spec.y.is_routed() && !spec.x.is_routed();
+}
+
 /// Refuses a routed tensor (layout/shape.hpp) as the input of a layer that takes dense tensors.
 [[noreturn]] inline void refuse_rows(char const* layer) {
   throw error(layer, "the input of the layer is rows of experts. Put nn::combine before it.");
