@@ -140,6 +140,10 @@ struct layer_spec {
   /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
   /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
+  /// If it is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
+  /// of a group of n, as that of a balance loss over n micro-batches (nn/dispatch.hpp). Then a
+  /// multiple of n micro-batches must take turns (check_turns.hpp).
+  int turns_together = 1;
   /// Elements of each token, in the place of the last dim of x, that the layer keeps when tokens
   /// are generated, because later tokens of the sequence read them (nn/token_cache.hpp). 0 means
   /// that it keeps none.
