@@ -27,7 +27,7 @@ namespace io = ashlar::io;
 using nlohmann::json;
 
 auto const experts_mesh = ashlar::parse_topology("gpu=2");
-constexpr auto const& cluster = ashlar::machines::gpu_cluster;
+constexpr auto const& experts_cluster = ashlar::machines::gpu_cluster;
 
 search::problem net_with_imbalance(double imbalance) {
   return search::any_length(
@@ -49,9 +49,9 @@ TEST_CASE("the imbalance of experts is kept in plan files, in version 9") {
   temporary_folder const f;
   auto const path = f.file("plan.json");
   auto const net = net_with_imbalance(1.2), even = net_with_imbalance(1);
-  auto const plan = search::expert_parallel(net, experts_mesh, cluster);
+  auto const plan = search::expert_parallel(net, experts_mesh, experts_cluster);
   auto const load = [&](search::problem const& for_net) {
-    return io::load_plan(path, for_net, experts_mesh, cluster);
+    return io::load_plan(path, for_net, experts_mesh, experts_cluster);
   };
   io::save_plan(path, net, plan);
   auto const good = content_of(path);
@@ -83,7 +83,7 @@ TEST_CASE("the imbalance of experts is kept in plan files, in version 9") {
             "\"imbalance\" is not a known key"));
   CHECK(has(text_of([](json& j) { j["version"] = 8; }), "\"imbalance\" is not a known key"));
 
-  io::save_plan(path, even, search::expert_parallel(even, experts_mesh, cluster));
+  io::save_plan(path, even, search::expert_parallel(even, experts_mesh, experts_cluster));
   CHECK(content_of(path)["version"] == 9);
   CHECK(has(message_of([&] { load(net); }), "the plan is for 1.0, but the net has 1.2."));
 }
@@ -92,13 +92,13 @@ TEST_CASE("plan files of earlier versions are for any imbalance of experts") {
   temporary_folder const f;
   auto const path = f.file("plan.json");
   auto const net = net_with_imbalance(1.2);
-  auto const plan = search::expert_parallel(net, experts_mesh, cluster);
+  auto const plan = search::expert_parallel(net, experts_mesh, experts_cluster);
   io::save_plan(path, net, plan);
   auto j = content_of(path);
   for (auto& element : j["elements"]) element.erase("imbalance");
   j["version"] = 4;
   std::ofstream(path) << j;
-  auto const loaded = io::load_plan(path, net, experts_mesh, cluster);
+  auto const loaded = io::load_plan(path, net, experts_mesh, experts_cluster);
   CHECK(loaded.choices == plan.choices);
   CHECK(loaded.seconds == plan.seconds);
 }
@@ -107,7 +107,7 @@ TEST_CASE("nets without experts have the versions of before") {
   temporary_folder const f;
   auto const path = f.file("plan.json");
   auto const net = search::any_length(nn::describe(nn::linear(6, 8), ashlar::shape{4, 6}, 1));
-  auto const plan = search::data_parallel(net, experts_mesh, cluster);
+  auto const plan = search::data_parallel(net, experts_mesh, experts_cluster);
   io::save_plan(path, net, plan);
   CHECK(content_of(path)["version"] == 1);
 }
@@ -118,24 +118,25 @@ TEST_CASE("the imbalance of experts is kept in pipeline files, in version 7") {
   auto const net = net_with_imbalance(1.2);
   auto const whole = ashlar::parse_topology("stage=2,gpu=2");
   auto const plan = search::price_pipeline(
-      net, search::expert_parallel(net, ashlar::parse_topology("stage=1,gpu=2"), cluster),
-      {0, 1, net.size()}, {0, 0}, 0, net.micro_batches, cluster);
+      net, search::expert_parallel(net, ashlar::parse_topology("stage=1,gpu=2"), experts_cluster),
+      {0, 1, net.size()}, {0, 0}, 0, net.micro_batches, experts_cluster);
   io::save_pipeline(path, net, plan);
   CHECK(content_of(path)["version"] == 7);
-  CHECK(io::load_pipeline(path, net, whole, cluster).chosen.choices == plan.chosen.choices);
-  CHECK(has(message_of([&] { io::load_pipeline(path, net_with_imbalance(2), whole, cluster); }),
-            "imbalance: the plan is for 1.2, but the net has 2.0."));
+  CHECK(io::load_pipeline(path, net, whole, experts_cluster).chosen.choices == plan.chosen.choices);
+  CHECK(has(
+      message_of([&] { io::load_pipeline(path, net_with_imbalance(2), whole, experts_cluster); }),
+      "imbalance: the plan is for 1.2, but the net has 2.0."));
   auto j = content_of(path);
   j["version"] = 6;
   std::ofstream(path) << j;
-  CHECK(has(message_of([&] { io::load_pipeline(path, net, whole, cluster); }),
+  CHECK(has(message_of([&] { io::load_pipeline(path, net, whole, experts_cluster); }),
             "\"imbalance\" is not a known key"));
 }
 
 TEST_CASE("plans for experts of different imbalances have different fingerprints") {
   auto const of = [](double imbalance) {
     auto const net = net_with_imbalance(imbalance);
-    return fingerprint(search::data_parallel(net, experts_mesh, cluster));
+    return fingerprint(search::data_parallel(net, experts_mesh, experts_cluster));
   };
   CHECK(of(1.2) == of(1.2));
   CHECK(of(1.2) != of(1));
