@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
+// thorough: ASHLAR_TURNS=all 1 2 3 4 6 8
 
 // Tests mixtures of experts whose micro-batches take turns, while rows of tokens move in the
 // background (tensor/routed_steps.hpp). Losses, the losses of routers, gradient norms, routes and
 // parameters must be bitwise equal to those of micro-batches that run one after another and whose
 // moves all block. The routes are those that the router chooses, and others that give some rank no
-// rows or all rows. The bytes of a step must be those that follow from the routes.
+// rows or all rows. The bytes of a step must be those that follow from the routes. The environment
+// variable ASHLAR_TURNS=all runs 20 steps under every plan, and more random plans.
 
 #include <algorithm>
 #include <span>
@@ -17,6 +19,7 @@
 #include <support/plans.hpp>
 #include <support/routed_traffic.hpp>
 #include <support/traffic_check.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/nn/route_book.hpp>
@@ -106,11 +109,13 @@ nn::route_book book_of(nn::moe_options const& o, unsigned steps, Choose const& c
 void check_turns(nn::moe_options const& o, nn::route_book const& book, unsigned steps,
                  int random_plans) {
   auto const problem = search::any_length(nn::describe<double>(net_of(o), batch));
+  bool const all = wants_all("ASHLAR_TURNS");
+  if (all) random_plans += 2;
   int in_background = 0;
   for (auto const& t : world_topologies()) {
     if (t.axes() > 2) continue;
     for (auto const on : {transport::messages, transport::shared_memory}) {
-      if (t.axes() == 2 && (on == transport::messages || steps == 1)) continue;
+      if (!all && t.axes() == 2 && (on == transport::messages || steps == 1)) continue;
       auto const m = mesh_on(on, t, even_machine);
       std::vector<search::plan> plans{search::expert_parallel(problem, t, even_machine)};
       plan_source const source(problem, m);
@@ -128,7 +133,7 @@ void check_turns(nn::moe_options const& o, nn::route_book const& book, unsigned 
           CAPTURE(k);
           CHECK(run(k, train::overlap::as_planned) == expected);
         }
-        steps = std::min(steps, 2u);  // the first plan alone trains for long
+        if (!all) steps = std::min(steps, 2u);  // the first plan alone trains for long
       }
     }
   }
@@ -186,14 +191,19 @@ TEST_CASE("experts train with the same bits in turns, with rows in the backgroun
 }
 
 TEST_CASE("so they do with a capacity, and with fewer experts than ranks") {
-  check_turns({.experts = 3, .chosen = 1, .hidden = 5, .balance = 0.1, .capacity = 0.75}, {}, 2, 1);
+  check_turns({.experts = 3, .chosen = 1, .hidden = 5, .balance = 0.1, .capacity = 0.75}, {},
+              wants_all("ASHLAR_TURNS") ? 20 : 2, 1);
 }
 
 TEST_CASE("so they do with one hot expert, ranks without tokens and experts without any") {
   nn::moe_options const o{.experts = 5, .chosen = 1, .hidden = 5, .balance = 0.1};
-  check_turns(o, book_of(o, 1, [](int, int, int) { return 4; }), 1, 0);
-  check_turns(o, book_of(o, 1, [](int b, int t, int) { return t < 3 ? (b + t) % 2 : -1; }), 1, 0);
-  check_turns(o, book_of(o, 1, [](int b, int, int) { return b % 2 ? 1 : -1; }), 1, 0);
+  auto const check = [&](auto const& choose) {
+    unsigned const steps = wants_all("ASHLAR_TURNS") ? 20 : 1;
+    check_turns(o, book_of(o, steps, choose), steps, 0);
+  };
+  check([](int, int, int) { return 4; });
+  check([](int b, int t, int) { return t < 3 ? (b + t) % 2 : -1; });
+  check([](int b, int, int) { return b % 2 ? 1 : -1; });
 }
 
 TEST_CASE("the bytes of a step in turns are those of the routes") {

@@ -10,14 +10,13 @@
 // ASHLAR_EXPERTS=all runs 30 random plans on every mesh, for 20 steps. By default fewer plans run,
 // for 12 steps.
 
-#include <cstdlib>
 #include <map>
-#include <string_view>
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/search/baselines.hpp>
@@ -68,10 +67,7 @@ auto net_of(nn::moe_options const& o) {
 
 constexpr nn::token_batch expert_batch{4, 6, 2};
 
-bool runs_all() {
-  char const* const wanted = std::getenv("ASHLAR_EXPERTS");
-  return wanted != nullptr && std::string_view(wanted) == "all";
-}
+bool runs_all() { return wants_all("ASHLAR_EXPERTS"); }
 unsigned const steps = runs_all() ? 20 : 12;
 
 struct training {

@@ -9,15 +9,14 @@
 // Logits that are not finite must give the same error on every rank, also in a pipeline. The
 // environment variable ASHLAR_EXPERTS=all runs more random plans.
 
-#include <cstdlib>
 #include <limits>
-#include <string_view>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/nn/route_book.hpp>
@@ -63,9 +62,8 @@ std::vector<search::plan> plans_for(search::problem const& problem, ashlar::mesh
                                   search::tensor_parallel(problem, t, m.machine())};
   plan_source const source(problem, m);
   std::mt19937 random(3);
-  char const* const wanted = std::getenv("ASHLAR_EXPERTS");
-  bool const all = wanted != nullptr && std::string_view(wanted) == "all";
-  for (int i = 0; i < (all ? 20 : 1); ++i) plans.push_back(source.random(random));
+  for (int i = 0; i < (wants_all("ASHLAR_EXPERTS") ? 20 : 1); ++i)
+    plans.push_back(source.random(random));
   return plans;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
+// thorough: ASHLAR_TURNS=all 1 2 3 4 6 8
 
 // Tests training steps in which micro-batches take turns (step/turns.hpp), with and without
 // overlap. Losses, gradient norms and parameters must be bitwise equal to those of micro-batches
 // that run one after another. The moved bytes must be those of the program. Only the gathers of
 // parameters differ from those of serial micro-batches: micro-batches that take turns share each
-// gather. The measured memory must not exceed the predicted memory.
+// gather. The measured memory must not exceed the predicted memory. The environment variable
+// ASHLAR_TURNS=all runs 20 steps under every plan, on every mesh with up to two axes. By default
+// only the first plan runs so many.
 
 #include <algorithm>
 
@@ -15,6 +18,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/transport.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -84,9 +88,11 @@ void check_bytes(Model& model, step::program const& p, Data const& data) {
 template <class Input, class Net, class Batch>
 void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
   auto const problem = any_length(nn::describe<double>(net, batch));
+  bool const all = wants_all("ASHLAR_TURNS");
+  if (all) steps = 20;
   int changed = 0, recomputed = 0, sharded = 0;
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2 || (world_size() > 4 && t.axes() == 2 && t.extent(0) > 2)) continue;
+    if (t.axes() > 2 || (!all && world_size() > 4 && t.axes() == 2 && t.extent(0) > 2)) continue;
     for (auto const on : {transport::messages, transport::shared_memory}) {
       auto const m = mesh_on(on, t, even_machine);
       std::vector<search::plan> plans{search::zero_3(problem, t, even_machine),
@@ -94,7 +100,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
       plan_source const source(problem, m);
       std::mt19937 random(on == transport::messages ? 6 : 7);
       plans.push_back(source.random(random));
-      if (world_size() <= 4) plans.push_back(source.random(random));
+      if (all || world_size() <= 4) plans.push_back(source.random(random));
       else plans.erase(plans.begin() + (on == transport::messages));  // many ranks are slow
       for (auto const& plan : plans) {
         CAPTURE(describe(problem, plan));
@@ -111,7 +117,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
           CHECK(run(k, train::overlap::none) == expected);
           CHECK(run(k, train::overlap::as_planned) == expected);
         }
-        steps = std::min(steps, 2);  // only the first plan trains for many steps
+        if (!all) steps = std::min(steps, 2);  // only the first plan trains for many steps
       }
     }
   }

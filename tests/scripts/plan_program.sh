@@ -88,8 +88,11 @@ grep -q "seconds beside computations (hidden) and waited for (exposed)" "$work/o
 grep -q ">inside a node</text>" "$work/turns.html" || fail "the page has no row of transfers"
 says " micro-batches, of which " "${turns[@]}" --interleaved auto --seconds 1
 says " with transfers beside computations" "${turns[@]}" --interleaved 2 --diff "$work/turns.json"
-says "if nothing overlaps" gpt-moe --layers 2 --d-model 64 --heads 4 --context 32 --batch 8 \
-  --vocabulary 97 --experts 4 --imbalance 1.5 --mesh gpu=2 --overlap --evaluations 5
+experts=(gpt-moe --layers 2 --d-model 64 --heads 4 --context 32 --batch 8 --vocabulary 97 --experts 4
+  --mesh gpu=2 --overlap --evaluations 5)
+says "if nothing overlaps" "${experts[@]}" --imbalance 1.5 --out "$work/experts.json"
+refused "imbalance: the plan is for 1.5, but the net has 1.2." "${experts[@]}" --imbalance 1.2 \
+  --diff "$work/experts.json"
 
 refused "--interleaved auto needs --overlap" "${gpt[@]}" --interleaved auto
 refused "9 micro-batches cannot take turns in a step of 4" "${turns[@]}" --interleaved 9
@@ -117,8 +120,8 @@ refused "cannot be read" "${gpt[@]}" --diff nowhere.json
 refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"
 sed 's/"micro_batches"/"micro_batch"/' "$work/plan.json" >"$work/key.json"
 refused '"micro_batch" is not a known key' "${gpt[@]}" --diff "$work/key.json"
-sed 's/"version": 1/"version": 9/' "$work/plan.json" >"$work/version.json"
-refused "this program reads versions 1 to 8" "${gpt[@]}" --diff "$work/version.json"
+sed 's/"version": 1/"version": 99/' "$work/plan.json" >"$work/version.json"
+refused "this program reads versions 1 to 9" "${gpt[@]}" --diff "$work/version.json"
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search

@@ -21,6 +21,11 @@
 // of the z-loss to the gradient of the logits (moe_options.hpp). Both depend only on the logits and
 // on how many tokens of the whole micro-batch chose each expert, so they depend neither on the mesh
 // nor on the plan. The report of a step lists both losses apart from the loss of the net.
+//
+// A balance loss over a group of several micro-batches (moe_options::balance_over) is known when
+// all of them have taken their forward passes. So a backward pass of such a layer reads the loads
+// of the experts in the other micro-batches from the log, and layer_spec::turns_together lets the
+// program run the forward passes of a group before its backward passes.
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +33,7 @@
 #include <vector>
 
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/router_losses.hpp>
 #include <ashlar/nn/routes.hpp>
 #include <ashlar/signature/routed.hpp>
 #include <ashlar/tensor/routed.hpp>
@@ -68,6 +74,7 @@ class dispatch {
     s.statistics = {probabilities, choices};
     s.parameters.push_back({"router", {features_, o_.experts}, true});
     s.rows = dispatch_training_rows(r);
+    s.turns_together = o_.balance_over;
     auto const values = static_cast<double>(x.elements());
     auto const rows = static_cast<double>(s.y.elements());
     s.forward_flops = 2 * values * o_.experts;
@@ -97,7 +104,8 @@ class dispatch {
     using T = typename Call::value_type;
     auto const& x = c.template kept<0>();
     auto const& p = c.template kept<1>();
-    router_losses const& losses = c.template kept<2>();
+    router_losses losses = c.template kept<2>();
+    if (o_.balance_over > 1 && losses.tokens > 0) add_loss_of_group(losses, p);
     auto const router = c.template parameter<0>();
     auto const sum = c.template gradient<0>();
     auto const& rows = rows_of(c.dy());
@@ -226,61 +234,71 @@ class dispatch {
     return chosen;
   }
 
-  /// The derivatives of the two losses. The balance loss is differentiated with respect to the
-  /// probability of each expert, which gives the same number for all tokens. The z-loss is
-  /// differentiated with respect to the square of a token's log(Σ exp(logit)). If dx is a partial
-  /// sum, the derivatives are 0 on all ranks but one, since the sum over the ranks must contain
-  /// them once.
-  struct router_losses {
-    std::vector<double> by_probability;
-    double by_square = 0;
-  };
   /// Returns the gradients of the losses, and adds this rank's share of the losses to the report.
   template <class Call, class Probabilities>
   router_losses losses_of(Call const& c, Probabilities const& p,
                           routes_and_loads const& of_all) const {
-    router_losses made{std::vector<double>(static_cast<std::size_t>(o_.experts)), 0};
     auto const& routes = *of_all.routes;
+    router_losses made{std::vector<double>(static_cast<std::size_t>(o_.experts)),
+                       0,
+                       routes.tokens,
+                       true,
+                       true,
+                       c.pass()};
     if (routes.tokens == 0) return made;
     auto const x = as_value(c.at().x()), dx = as_value(c.at().dx());
-    bool adds_gradients = true, adds_losses = true;
     for (int a = 0; a < x.axes(); ++a) {
       if (c.mesh().coordinate()[static_cast<std::size_t>(a)] == 0) continue;
-      adds_gradients = adds_gradients && !dx[a].is_partial();
-      adds_losses = adds_losses && x[a].is_split();
+      made.adds_gradients = made.adds_gradients && !dx[a].is_partial();
+      made.adds_losses = made.adds_losses && x[a].is_split();
     }
-    double const share = c.pass().share / static_cast<double>(routes.tokens);
-    for (std::size_t e = 0; e < made.by_probability.size(); ++e) {
-      double const part = static_cast<double>(of_all.chosen_by[e]) /
-                          (static_cast<double>(routes.tokens) * o_.chosen);
-      made.by_probability[e] = o_.balance * o_.experts * part * share;
-    }
-    made.by_square = o_.z_loss * share;
+    if (o_.balance_over == 1) made.by_probability = slopes_of(o_, of_all.chosen_by, 1, made);
+    made.by_square = o_.z_loss * made.share();
     if (auto* const log = c.pass().mixtures;
         log != nullptr && c.pass().training && !c.pass().is_recomputed) {
-      auto& told = log->told[{c.pass().number, c.pass().element}];
-      if (adds_losses) add_losses(made, p, told);
+      mixture_pass const here{c.pass().number, c.pass().element};
+      if (o_.balance_over > 1) log->loads[here] = of_all.chosen_by;
+      auto& told = log->told[here];
+      if (made.adds_losses) {
+        told.balance_loss += balance_loss_of(made, p);
+        told.z_loss += z_loss_of(made, p);
+      }
       if (c.mesh().rank() == 0) {
         told.routes += static_cast<double>(routes.tokens) * o_.chosen;
         told.dropped += static_cast<double>(
             std::count(routes.expert.begin(), routes.expert.end(), -1));
       }
     }
-    if (!adds_gradients) {
-      std::fill(made.by_probability.begin(), made.by_probability.end(), 0.0);
-      made.by_square = 0;
-    }
+    made.keep_once();
     return made;
   }
+  /// Fills in the derivatives of a balance loss over a group of micro-batches, and adds this rank's
+  /// share of this loss to the report.
   template <class Probabilities>
-  void add_losses(router_losses const& losses, Probabilities const& p, mixture_sums& sums) const {
-    for (std::int64_t t = 0; t < tokens_of(p); ++t) {
-      auto const* const own = p.data() + t * width();
-      for (int e = 0; e < o_.experts; ++e)
-        sums.balance_loss += losses.by_probability[static_cast<std::size_t>(e)] * double(own[e]);
-      if (o_.z_loss > 0)
-        sums.z_loss += losses.by_square * double(own[o_.experts]) * double(own[o_.experts]);
+  void add_loss_of_group(router_losses& losses, Probabilities const& p) const {
+    losses.by_probability = slopes_of_group(o_, losses);
+    auto const& at = losses.at;
+    if (losses.adds_losses)
+      at.mixtures->told[{at.number, at.element}].balance_loss += balance_loss_of(losses, p);
+    losses.keep_once();
+  }
+  template <class Probabilities>
+  double balance_loss_of(router_losses const& losses, Probabilities const& p) const {
+    double sum = 0;
+    for (std::int64_t t = 0; t < tokens_of(p); ++t)
+      for (std::int64_t e = 0; e < o_.experts; ++e)
+        sum += losses.by_probability[static_cast<std::size_t>(e)] *
+               double(p.data()[t * width() + e]);
+    return sum;
+  }
+  template <class Probabilities>
+  double z_loss_of(router_losses const& losses, Probabilities const& p) const {
+    double sum = 0;
+    for (std::int64_t t = 0; o_.z_loss > 0 && t < tokens_of(p); ++t) {
+      auto const of_token = double(p.data()[t * width() + o_.experts]);
+      sum += losses.by_square * of_token * of_token;
     }
+    return sum;
   }
 
   /// Returns the number of values per token in the first statistic: one probability per expert, and

@@ -8,7 +8,8 @@
 //
 //   mixture_sums   numbers that one rank reports; the report of a step has the sums over all ranks
 //   route_book     the routes of passes
-//   mixture_log    both, and the first token of a step whose router's logits were not finite
+//   mixture_log    both, the first token of a step whose router's logits were not finite, and the
+//                  loads of experts that balance losses over several micro-batches read
 //
 // A recomputed pass does not report a second time.
 
@@ -73,6 +74,9 @@ struct mixture_log {
   /// The first pass of a step with logits that are not finite, and the number of the first such
   /// token.
   std::optional<std::pair<mixture_pass, std::int64_t>> fault;
+  /// How many tokens chose each expert in the passes of this step, for balance losses over several
+  /// micro-batches (moe_options::balance_over).
+  std::map<mixture_pass, std::vector<std::int64_t>> loads;
   bool records = false;
   route_book recorded;
   route_book given;  ///< routes that take the place of those that the router chooses
@@ -87,12 +91,13 @@ struct mixture_log {
   }
 };
 
-/// Prepares a log for one step. The constructor clears the log's sums and fault. While the object
-/// exists, passes store faults in the log instead of throwing.
+/// Prepares a log for one step. The constructor clears the log's sums, loads and fault. While the
+/// object exists, passes store faults in the log instead of throwing.
 class step_of_mixtures {
  public:
   explicit step_of_mixtures(mixture_log& log) : log_(log) {
     log.told.clear();
+    log.loads.clear();
     log.fault.reset();
     log.notes_faults = true;
   }

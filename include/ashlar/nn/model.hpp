@@ -328,8 +328,8 @@ class model {
     made.data = std::move(data);
     made.targets = std::move(targets);
     made.context = std::move(context);
-    made.pass = [this, first, training, share = 1.0 / micro_batches()](int b) {
-      return nn::pass{training, state_->seed, first + b, share, &state_->mixtures};
+    made.pass = [this, first, training, all = micro_batches()](int b) {
+      return nn::pass{training, state_->seed, first + b, all, &state_->mixtures};
     };
     made.scale = 1.0 / (static_cast<double>(rows()) * micro_batches());
     made.total = total;

@@ -27,6 +27,10 @@ struct moe_options {
   /// micro-batch's routes that lead to an expert, p the mean of the expert's probability over all
   /// tokens.
   double balance = 0;
+  /// The number of consecutive micro-batches over which f and p above are computed. If it is above
+  /// 1, a multiple of this number of micro-batches must take turns (problem::interleaved). The last
+  /// group of a step may have fewer.
+  int balance_over = 1;
   /// The factor of the router's z-loss, which keeps logits small: the mean over all tokens of the
   /// micro-batch of log(Σ exp(logit))².
   double z_loss = 0;
@@ -67,6 +71,9 @@ constexpr void check(moe_options const& o) {
   if (!(o.balance >= 0 && o.balance < infinity))
     throw error("nn::moe", "the factor of the balance loss is " + std::to_string(o.balance) +
                                ". Give 0 or a positive number.");
+  if (o.balance_over < 1)
+    throw error("nn::moe", "the balance loss is over " + std::to_string(o.balance_over) +
+                               " micro-batches. Give 1 or more.");
   if (!(o.imbalance >= 1 && o.imbalance <= 1000))
     throw error("nn::moe",
                 "the imbalance is " + std::to_string(o.imbalance) +

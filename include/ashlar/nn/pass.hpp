@@ -18,7 +18,7 @@ struct pass {
   bool training = true;  ///< whether dropout is active
   std::uint64_t seed = 0;
   std::int64_t number = 0;          ///< the number of the pass: step · micro-batches + micro-batch
-  double share = 1;                 ///< the share of the pass in the step's loss: 1 / micro-batches
+  int micro_batches = 1;            ///< the number of micro-batches of a step
   mixture_log* mixtures = nullptr;  ///< the net's log (nn/mixture_log.hpp)
   int element = 0;                  ///< the number of the element in the net
   bool is_recomputed = false;       ///< whether the same pass ran before

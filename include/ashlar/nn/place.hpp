@@ -117,7 +117,8 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
     throw made_for_another_net("it has " + std::to_string(plan.size()) +
                                " elements, this net has " + std::to_string(problem.size()) + ".");
   if (plan.problem_hash != search::hash(problem))
-    throw made_for_another_net("its extents, layers or element type are different.");
+    throw made_for_another_net(
+        "its extents, layers, element type or imbalance of experts are different.");
   if (plan.recomputed < 0 || plan.recomputed > problem.segments)
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +

@@ -57,13 +57,6 @@ route_book const& recorded_routes(Model const& model) {
   return model.mixtures().recorded;
 }
 
-/// Returns whether a net has a mixture of experts.
-inline bool has_mixtures(search::problem const& net) {
-  for (int i = 0; i < net.size(); ++i)
-    if (net.spec(i).y.is_routed()) return true;
-  return false;
-}
-
 /// Lets the passes that `book` names take the routes in the book, until this function is called
 /// again. An empty book lets the router choose all routes. Expects the same book on all ranks of a
 /// stage. Throws ashlar::error if the routes of an element in the book do not fit the element's
@@ -79,12 +72,14 @@ void replay_routes(Model const& model, route_book book) {
                                        "with nn::given_routes.");
     auto const& r = *given.routes;
     check_routes(r);
-    shape const rows = at.element >= 0 && at.element < net.size() ? net.spec(at.element).y
-                                                                  : shape{};
+    search::layer_spec const spec = at.element >= 0 && at.element < net.size()
+                                        ? net.spec(at.element)
+                                        : search::layer_spec{};
+    shape const& rows = spec.y;
     std::int64_t tokens = 1;
     for (int d = 0; d + 2 < rows.rank(); ++d) tokens *= rows[d];
-    if (!rows.is_routed() || net.spec(at.element).x.is_routed() || r.tokens != tokens ||
-        r.experts != rows.experts() || r.chosen != rows.chosen)
+    if (!search::routes_tokens(spec) || r.tokens != tokens || r.experts != rows.experts() ||
+        r.chosen != rows.chosen)
       throw error("replay_routes",
                   "element " + std::to_string(at.element) + " of the net does not route " +
                       std::to_string(r.tokens) + " tokens to " + std::to_string(r.chosen) + " of " +

@@ -11,12 +11,30 @@
 namespace ashlar::search {
 inline namespace step {
 
+/// Returns whether the layers of a problem permit that `turns` micro-batches take turns.
+template <int N>
+constexpr bool can_take_turns(basic_problem<N> const& net, int turns) {
+  for (int i = 0; i < net.size(); ++i)
+    if ((turns > 1 && net.spec(i).couples_rows) || turns % net.spec(i).turns_together != 0)
+      return false;
+  return true;
+}
+
+/// Returns the least number of micro-batches that can take turns, or 1 if there is none.
+template <int N>
+constexpr int least_turns(basic_problem<N> const& net) {
+  for (int turns = 1; turns <= net.micro_batches; ++turns)
+    if (can_take_turns(net, turns)) return turns;
+  return 1;
+}
+
 /// Throws ashlar::error, which begins with `where`, in these cases:
 ///
 ///   - problem::interleaved is not between 1 and the number of micro-batches. It may be 0 if
 ///     problem::overlap is set.
 ///   - problem::interleaved is above 1, and a layer couples the rows of a batch
 ///     (layer_spec::couples_rows).
+///   - problem::interleaved is not a multiple of layer_spec::turns_together of a layer.
 template <int N>
 constexpr void check_turns(basic_problem<N> const& net, char const* where) {
   if (net.interleaved == 0 && !net.overlap)
@@ -36,6 +54,15 @@ constexpr void check_turns(basic_problem<N> const& net, char const* where) {
       throw error(where, "element " + std::to_string(i) + " (" + net.spec(i).name.text +
                              ") couples the rows of a batch, so micro-batches cannot take turns. "
                              "Set interleaved to 1, or use a layer that treats every row alone.");
+  int const turns = net.interleaved == 0 ? least_turns(net) : net.interleaved;
+  for (int i = 0; i < net.size(); ++i)
+    if (int const together = net.spec(i).turns_together; turns % together != 0)
+      throw error(where, "element " + std::to_string(i) + " (" + net.spec(i).name.text +
+                             ") has a balance loss over " + std::to_string(together) +
+                             " micro-batches, but " + std::to_string(turns) + " of " +
+                             std::to_string(net.micro_batches) +
+                             " take turns. Set interleaved to a multiple of " +
+                             std::to_string(together) + ", or moe_options::balance_over to 1.");
 }
 
 }  // namespace step

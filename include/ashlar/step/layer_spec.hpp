@@ -140,6 +140,10 @@ struct layer_spec {
   /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
   /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
+  /// If it is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
+  /// of a group of n, as that of a balance loss over n micro-batches (nn/dispatch.hpp). Then a
+  /// multiple of n micro-batches must take turns (check_turns.hpp).
+  int turns_together = 1;
   /// The number of elements that the layer keeps of each token when tokens are generated, because
   /// later tokens of the sequence read them (nn/token_cache.hpp). In the cache, this number takes
   /// the place of the last extent of x. 0 means that the layer keeps none.
@@ -150,6 +154,12 @@ struct layer_spec {
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
+
+/// Returns whether a layer routes the tokens of a dense input to experts: its output is a routed
+/// tensor (layout/shape.hpp).
+constexpr bool routes_tokens(layer_spec const& spec) {
+  return spec.y.is_routed() && !spec.x.is_routed();
+}
 
 /// Refuses a routed tensor (layout/shape.hpp) as the input of a layer that takes dense tensors.
 [[noreturn]] inline void refuse_rows(char const* layer) {

@@ -216,8 +216,8 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   return made;
 }
 
-/// Returns a hash of a problem's names, extents, structure and element sizes. A plan carries the
-/// hash of its problem.
+/// Returns a hash of a problem's names, extents, structure, element sizes and imbalance of experts.
+/// A plan carries the hash of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a
@@ -229,6 +229,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   auto const mix_shape = [&](shape const& s) {
     mix(static_cast<std::uint64_t>(s.rank()));
     for (int d = 0; d < s.rank(); ++d) mix(static_cast<std::uint64_t>(s[d]));
+    if (s.fullest != evenly_full) mix(static_cast<std::uint64_t>(s.fullest));
   };
   mix(static_cast<std::uint64_t>(p.size()));
   mix(static_cast<std::uint64_t>(p.element_size));

@@ -247,6 +247,13 @@ constexpr bool has_branches(basic_problem<N> const& net) {
     if (is_of_branch(e.kind)) return true;
   return false;
 }
+/// Returns whether the problem has a mixture of experts.
+template <int N>
+constexpr bool has_experts(basic_problem<N> const& net) {
+  for (int i = 0; i < net.size(); ++i)
+    if (routes_tokens(net.spec(i))) return true;
+  return false;
+}
 /// Returns the index of the element that ends the residual, the skip or the branch that begins with
 /// element i of the layer chain; i, if none begins there.
 template <int N>

@@ -58,6 +58,9 @@ struct program {
   topology mesh;
   int micro_batches = 1;
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
+  /// Says whether all micro-batches that take turns end their forward passes before the first of
+  /// them begins its backward pass (layer_spec::turns_together).
+  bool waits_for_forwards = false;
   int elements = 0;
   int element_size = 0;  ///< bytes per element of a tensor of activations
   /// Says whether stored parameters are renewed at the start of the step, from the values that the

@@ -3,11 +3,9 @@
 
 #pragma once
 
-// The implementation of build.hpp, which build_stage.hpp uses too.
-//
-// visit.hpp decides which actions an element and a boundary contribute. A redistribution between
-// equal placements makes no action: the reader of its result reads its source instead. The base
-// class in halo_writer.hpp adds the exchanges of halos.
+// The implementation of build.hpp, which build_stage.hpp uses too. visit.hpp decides which actions
+// an element and a boundary contribute. A redistribution between equal placements makes no action:
+// the reader of its result reads its source instead. halo_writer.hpp adds the exchanges of halos.
 //
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
@@ -18,6 +16,7 @@
 // micro-batches may be in flight at a time, so each has tensors of its own.
 
 #include <ashlar/step/branch_turn.hpp>
+#include <ashlar/step/check_turns.hpp>
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>
 #include <ashlar/step/visit.hpp>
@@ -37,6 +36,7 @@ class program_builder : public halo_writer {
         tensors_(elements() * static_cast<std::size_t>(described.micro_batches)),
         parameters_(elements()), factors_(elements()) {
     made_.micro_batches = described.micro_batches;
+    made_.waits_for_forwards = !can_take_turns(described, 1);
     made_.elements = described.size();
     made_.element_size = described.element_size;
   }

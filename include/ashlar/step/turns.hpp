@@ -16,9 +16,10 @@
 //            its first reader
 //
 // The last turn of the forward pass and the first turn of the backward pass are a single turn,
-// since nothing is redistributed in between. The last turn of a group is joined with the first turn
-// of the next group: for k = 0, 1 and so on, micro-batch k of the one group runs its last turn, and
-// then micro-batch k of the next group runs its first turn.
+// since nothing is redistributed in between. They are two turns if program::waits_for_forwards says
+// that the backward passes of a group need all its forward passes. The last turn of a group is
+// joined with the first turn of the next group: for k = 0, 1 and so on, micro-batch k of the one
+// group runs its last turn, and then micro-batch k of the next group runs its first turn.
 //
 // A gathered parameter stays in memory until the last micro-batch of the group has read it. So
 // turns may also end before an element whose parameters are gathered. turn_ends says before which
@@ -125,12 +126,17 @@ class turns_pass {
     std::vector<std::size_t> stages{0};
     std::vector<double> arriving{0};  // seconds of the redistributions with which each stage begins
     for (std::size_t i = 0; i < n; ++i) {
-      if (list[i].kind != action_kind::begin_move || p_.path_of(p_.move_of(list[i])).is_local())
-        continue;
+      bool const moves = list[i].kind == action_kind::begin_move &&
+                         !p_.path_of(p_.move_of(list[i])).is_local();
+      bool const turns_back = p_.waits_for_forwards && i > 0 &&
+                              list[i - 1].phase == phase::forward &&
+                              list[i].phase != phase::forward;
+      if (!moves && !turns_back) continue;
       if (computed_[i] > computed_[stages.back()]) {
         stages.push_back(i);
         arriving.push_back(0);
       }
+      if (!moves) continue;
       arriving.back() += p_.path_of(p_.move_of(list[i])).seconds;
     }
     for (std::size_t s = 0; s < stages.size(); ++s) {

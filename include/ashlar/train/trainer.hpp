@@ -67,7 +67,7 @@ class trainer {
         part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
                                 model.input_extents(), model.target_extents(),
                                 model.stage_mesh().coordinate())),
-        has_mixtures_(nn::has_mixtures(model.problem())) {
+        has_mixtures_(search::has_experts(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     detail::require_row_updates(model, optimizer);
     if (!(options_.clip > 0))

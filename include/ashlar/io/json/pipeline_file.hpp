@@ -39,7 +39,9 @@
 // versions above. If gradients have wires, the version is 5. Then their parameters have an entry
 // "wire", as in plan_file.hpp, and the other entries are as in version 4. If a training has plain
 // steps, the version is 6. Then there is an entry "plain_steps", as in plan_file.hpp, and the other
-// entries are as in version 5.
+// entries are as in version 5. If the net has mixtures of experts, the version is 7. Then elements
+// that route tokens have an entry "imbalance", as in plan_file.hpp, and the other entries are as in
+// version 6.
 //
 // Loading a file checks that
 //
@@ -62,7 +64,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 6;
+inline constexpr int pipeline_version = 7;
 
 namespace detail {
 
@@ -94,12 +96,13 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
   bool const wires = search::has_wires(p.chosen), is_apart = search::updates_apart(p.chosen);
-  j["version"] = p.chosen.plain_steps > 0  ? pipeline_version
-                 : wires                   ? 5
-                 : is_apart                ? 4
-                 : own_order               ? 3
-                 : p.chosen.recomputed > 0 ? 2
-                                           : 1;
+  j["version"] = search::has_experts(net)   ? pipeline_version
+                 : p.chosen.plain_steps > 0 ? 6
+                 : wires                    ? 5
+                 : is_apart                 ? 4
+                 : own_order                ? 3
+                 : p.chosen.recomputed > 0  ? 2
+                                            : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
   if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
@@ -257,8 +260,9 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
   chosen.plain_steps = plain_steps_of(j);
-  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh,
-                                 {.update = version >= 4, .wire = version >= 5});
+  chosen.choices = choices_of<N>(
+      j.at("elements"), net, chosen.mesh,
+      {.update = version >= 4, .wire = version >= 5, .imbalance = version >= 7});
   bool const keeps_all = version == 1 || (version > 3 && !j.contains("recomputed"));
   auto const recomputed = keeps_all ? std::vector<int>(limits.size() - 1)
                                     : recomputed_of(j.at("recomputed"), net, limits);

@@ -27,7 +27,9 @@
 // (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
 // the plan has the entries of version 6. If a training has plain steps, which send gradients
 // without their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and
-// the entries of version 7.
+// the entries of version 7. If the net has mixtures of experts, the version is 9. Then an element
+// that routes tokens has an entry such as "imbalance": 1.2, which is moe_options::imbalance of the
+// net, and the plan has the entries of version 8.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -42,7 +44,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 8;
+inline constexpr int plan_version = 9;
 
 namespace detail {
 
@@ -73,6 +75,8 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
     }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
+    if (search::routes_tokens(net.spec(i)))
+      element["imbalance"] = double(net.spec(i).y.fullest) / evenly_full;
     list.push_back(element);
   }
   return list;
@@ -88,16 +92,18 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   j["format"] = "ashlar plan";
   bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
   bool const delays = search::has_delays(plan), in_turns = plan.interleaved > 1;
+  bool const experts = search::has_experts(net);
   bool const is_apart = search::updates_apart(plan) || rows || wires || delays ||
-                        plan.plain_steps > 0;
-  j["version"] = plan.plain_steps > 0  ? plan_version
-                 : delays              ? 7
-                 : wires               ? 6
-                 : rows                ? 5
-                 : is_apart            ? 4
-                 : in_turns            ? 3
-                 : plan.recomputed > 0 ? 2
-                                       : 1;
+                        plan.plain_steps > 0 || experts;
+  j["version"] = experts                ? plan_version
+                 : plan.plain_steps > 0 ? 8
+                 : delays               ? 7
+                 : wires                ? 6
+                 : rows                 ? 5
+                 : is_apart             ? 4
+                 : in_turns             ? 3
+                 : plan.recomputed > 0  ? 2
+                                        : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
@@ -120,19 +126,38 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
-/// The entries that a parameter may have, beside those of version 1.
-struct parameter_entries {
-  bool update = false, rows = false, wire = false, delay = false;
+/// The entries that parameters may have beside those of version 1, and whether elements that route
+/// tokens have an imbalance.
+struct later_entries {
+  bool update = false, rows = false, wire = false, delay = false, imbalance = false;
 };
 
 /// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
-inline void refuse_unknown_entries(nlohmann::json const& p, parameter_entries const& known) {
+inline void refuse_unknown_entries(nlohmann::json const& p, later_entries const& known) {
   std::vector<std::string_view> keys{"name", "use", "grad", "store"};
   if (known.update) keys.push_back("update");
   if (known.rows) keys.push_back("rows");
   if (known.wire) keys.push_back("wire");
   if (known.delay) keys.push_back("delay");
   refuse_unknown_keys(p, "parameter", keys);
+}
+
+/// Throws ashlar::error if an element that routes tokens is not for the imbalance of the layer in
+/// the net.
+inline void check_imbalance(nlohmann::json const& element, search::layer_spec const& spec) {
+  double const own = double(spec.y.fullest) / evenly_full;
+  double const imbalance = element.at("imbalance").get<double>();
+  auto const text = [](double value) { return nlohmann::json(value).dump(); };
+  if (!(imbalance >= 1 && imbalance <= 1000))
+    throw error("imbalance", text(imbalance) +
+                                 " is not the number of tokens of the fullest rank over the mean. "
+                                 "Write a number from 1 to 1000.");
+  if (imbalance != own)
+    throw error(
+        "imbalance",
+        "the plan is for " + text(imbalance) + ", but the net has " + text(own) +
+            ". Set moe_options::imbalance, which plan and train_gpt take as --imbalance, to " +
+            text(imbalance) + ", or search again for this net.");
 }
 
 /// Returns by how many steps the gradient of a parameter is delayed. The caller checks the number.
@@ -147,11 +172,15 @@ inline int delay_of(nlohmann::json const& p) {
 /// `accumulation_size` bytes.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       search::element_kind kind, topology const& t,
-                                      parameter_entries const& known, int accumulation_size) {
-  refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
+                                      later_entries const& known, int accumulation_size) {
+  std::vector<std::string_view> keys{"name", "x", "y", "dy", "dx", "parameters", "statistics"};
+  bool const routes = known.imbalance && search::routes_tokens(spec);
+  if (routes) keys.push_back("imbalance");
+  refuse_unknown_keys(j, "element", keys);
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
                             "\": the plan is for another net.");
+  if (routes) check_imbalance(j, spec);
   search::layer_choice c;
   c.x = placement_of(j, "x", spec.x.rank(), t);
   c.y = placement_of(j, "y", spec.y.rank(), t);
@@ -248,7 +277,7 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
 /// fit the layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
-                topology const& t, parameter_entries const& known) {
+                topology const& t, later_entries const& known) {
   if (static_cast<int>(elements.size()) != net.size())
     throw error("elements", "the plan has " + std::to_string(elements.size()) +
                                 ", but the net has " + std::to_string(net.size()) +
@@ -315,9 +344,12 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     plan.recomputed = static_cast<int>(n);
   }
   plan.plain_steps = plain_steps_of(j);
-  plan.choices = choices_of<N>(
-      j.at("elements"), net, t,
-      {.update = version >= 4, .rows = version >= 5, .wire = version >= 6, .delay = version >= 7});
+  plan.choices = choices_of<N>(j.at("elements"), net, t,
+                               {.update = version >= 4,
+                                .rows = version >= 5,
+                                .wire = version >= 6,
+                                .delay = version >= 7,
+                                .imbalance = version >= 9});
   search::predict(plan, net, m);
   return plan;
 }

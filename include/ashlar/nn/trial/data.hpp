@@ -10,12 +10,15 @@
 //   ids          below the first id that the layer's check() refuses, or below verify_options::ids
 //                if the layer has no check()
 //   parameters   around the values of initial()
+//   routes       of a layer of rows: each token goes to `chosen` experts. If there are more
+//                experts, the last one gets no token. One token is dropped by an expert.
 //   context      numbers
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
 //                without a target) if check_targets() accepts -1
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -28,6 +31,7 @@ namespace ashlar::nn::detail {
 struct trial_data {
   whole_values x, dy, targets, context;
   std::vector<whole_values> parameters;
+  std::shared_ptr<routing const> routes;  ///< of x, if x is a routed tensor
 };
 
 /// Returns `count` evenly spaced numbers in (low, high), in a shuffled order.
@@ -54,13 +58,38 @@ inline std::vector<double> integers(std::int64_t count, integer_range range, std
   return values;
 }
 
+/// Returns the number of elements of the dense tensor with these extents.
+inline std::int64_t dense_elements(shape extents) {
+  extents.chosen = 0;
+  return extents.elements();
+}
+
+/// Returns routes for a routed tensor with these extents.
+inline std::shared_ptr<routing const> trial_routes(shape const& x) {
+  auto const experts = static_cast<int>(x.experts());
+  int const used = std::max(x.chosen, experts - 1);
+  std::int64_t const tokens = dense_elements(x) / (x.experts() * x[x.rank() - 1]);
+  routing routes{tokens, experts, x.chosen, {}};
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    std::vector<std::int32_t> order(static_cast<std::size_t>(used));
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return noise(51, t * used + a) < noise(51, t * used + b); });
+    std::sort(order.begin(), order.begin() + x.chosen);
+    routes.expert.insert(routes.expert.end(), order.begin(), order.begin() + x.chosen);
+  }
+  if (tokens > 1) routes.expert[static_cast<std::size_t>(x.chosen)] = -1;
+  return std::make_shared<routing const>(std::move(routes));
+}
+
 inline trial_data make_trial_data(trial_layer const& layer) {
   auto const& spec = layer.spec;
   trial_data data;
-  std::int64_t const count = spec.x.elements();
+  std::int64_t const count = dense_elements(spec.x);
+  if (spec.x.is_routed()) data.routes = trial_routes(spec.x);
   data.x = {spec.x, layer.ids ? integers(count, *layer.ids, 31)
                               : spread(count, layer.options.low, layer.options.high, 11)};
-  data.dy = {spec.y, spread(spec.y.elements(), -1, 1, 12)};
+  data.dy = {spec.y, spread(dense_elements(spec.y), -1, 1, 12)};
   if (layer.is_loss) {
     std::int64_t const targets = layer.target_extents.elements();
     data.targets = {layer.target_extents, layer.target_classes

@@ -5,8 +5,9 @@
 
 // Compares the gradients that a layer's backward pass makes with finite differences of its forward
 // pass, for nn::verify. Both passes run in one process. The differentiated function is the summed
-// loss, or the sum of y · dy. The formula uses points at distances h and 2 h on both sides. Its
-// error is about h^4 + ε / h, where ε is the rounding error of the forward pass.
+// loss, or the sum of y · dy and of the losses of a router. The formula uses points at distances h
+// and 2 h on both sides. Its error is about h^4 + ε / h, where ε is the rounding error of the
+// forward pass.
 
 #include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/nn/trial/simulated_layer.hpp>
@@ -14,8 +15,8 @@
 namespace ashlar::nn::detail {
 
 /// Computes the function to be differentiated from the results of a forward pass: the summed loss,
-/// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp). An
-/// objective has the interface of a judge, but compares nothing.
+/// or the sum of y · dy and of the losses of a router. Trials pass their results to a judge, which
+/// compares them (judge.hpp). An objective has the interface of a judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;
@@ -28,7 +29,7 @@ struct objective {
       for (std::size_t i = 0; i < last.values.size(); ++i) value += last.values[i] * dy.values[i];
     return last;
   }
-  void total(double sum) { value = sum; }
+  void total(double sum) { value += sum; }
 };
 
 /// Compares dx and the gradient of every parameter, if a pass made them, with finite differences.

@@ -12,7 +12,8 @@
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
-//   void judge.total(sum)                                       gets the loss summed over the ranks
+//   void judge.total(sum)                                       gets the loss, or the losses of a
+//                                                               router, summed over the ranks
 //
 // After every pass of a rank, simulated_layer checks that the pass has not written to an input or
 // outside of a shard, and that each result has the placement that the signature row states.
@@ -22,6 +23,7 @@
 #include <memory>
 
 #include <ashlar/comm/fake_rank.hpp>
+#include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/trial/data.hpp>
 
 namespace ashlar::nn::detail {
@@ -40,20 +42,22 @@ class simulated_layer {
   simulated_layer(trial_layer const& layer, step::layer_choice const& lies,
                   std::vector<mesh> const& ranks, std::string where)
       : layer_(layer), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
-        totals_(ranks.size()) {
+        totals_(ranks.size()), logs_(ranks.size()) {
     for (auto const& m : ranks_) nodes_.push_back(layer.place(m, lies));
   }
 
   /// Gives each rank its shards of the tensors in `data`, for the passes to read.
   void give(trial_data const& data) {
     given_.assign(on_.size(), {});
+    dy_ = data.dy;
     for (std::size_t r = 0; r < on_.size(); ++r) {
       on_[r].slots.clear();
       on_[r].slots.resize(static_cast<std::size_t>(dx_slot() + 1));
       on_[r].pass = {true, 9, 3};
+      on_[r].pass.mixtures = &logs_[r];
       auto const whole = placement::all_broadcast(ranks_[r].axes());
       put(r, 0, layer_.input, data.x, lies_.x,
-          step::halo_layout_of(layer_.spec, lies_.x, mesh_of(r)));
+          step::halo_layout_of(layer_.spec, lies_.x, mesh_of(r)), data.routes);
       for (int k = 0; k < parameters(); ++k)
         put(r, 1 + k, layer_.values, data.parameters[static_cast<std::size_t>(k)],
             lies_.parameters[k].use);
@@ -65,8 +69,8 @@ class simulated_layer {
         host_tensor const targets(ranks_[r], data.targets.extents, whole, layer_.targets);
         cut(data.targets, targets);
         on_[r].batch = {targets, 1, &totals_[r]};
-      } else {
-        put(r, dy_slot(), layer_.values, data.dy, lies_.dy);
+      } else if (!step::routes_tokens(layer_.spec)) {
+        put(r, dy_slot(), layer_.values, dy_, lies_.dy, {}, data.routes);
       }
     }
   }
@@ -75,6 +79,7 @@ class simulated_layer {
   template <class Judge>
   void forward(Judge& judge) {
     totals_.assign(on_.size(), 0);
+    for (auto& log : logs_) log.told.clear();
     int const statistics = layer_.statistics;
     for (int part = 0; part <= statistics; ++part) {
       step::action a;
@@ -93,7 +98,9 @@ class simulated_layer {
       for (double const share : totals_) sum += share;
       judge.total(sum);
     } else {
-      judge("forward", "y", made(y_slot(), "y", layer_.spec.y, lies_.y), lies_.y);
+      auto const y = made(y_slot(), "y", layer_.spec.y, lies_.y);
+      judge("forward", "y", y, lies_.y);
+      if (step::routes_tokens(layer_.spec)) end_of_router(y, judge);
     }
   }
 
@@ -126,10 +133,17 @@ class simulated_layer {
 
   topology const& mesh_of(std::size_t r) const { return ranks_[r].topology(); }
 
-  /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one.
+  /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one. `routes` are
+  /// those of a routed tensor.
   void put(std::size_t r, int slot, element_type type, whole_values const& whole,
-           placement const& p, halo_layout const& halo = {}) {
-    auto const t = halo.has_halo()
+           placement const& p, halo_layout const& halo = {},
+           std::shared_ptr<routing const> const& routes = nullptr) {
+    auto const t = whole.extents.is_routed()
+                       ? ashlar::detail::new_routed(
+                             ranks_[r], whole.extents, p,
+                             rows_in(routes, whole.extents, ranks_[r].local_box(whole.extents, p)),
+                             type)
+                   : halo.has_halo()
                        ? host_tensor::with_box(ranks_[r], whole.extents, p,
                                                halo.read_box(mesh_of(r), ranks_[r].coordinate()),
                                                type)
@@ -137,6 +151,17 @@ class simulated_layer {
     cut(whole, t);
     on_[r].set(slot, t);
     given_[r].emplace_back(t, shard_values(t));
+  }
+
+  /// Gives the judge the losses of a router, and each rank its dy, whose rows are those of y.
+  template <class Judge>
+  void end_of_router(std::vector<host_tensor> const& y, Judge& judge) {
+    double sum = 0;
+    for (std::size_t r = 0; r < on_.size(); ++r) {
+      sum += logs_[r].sums().balance_loss + logs_[r].sums().z_loss;
+      put(r, dy_slot(), layer_.values, dy_, lies_.dy, {}, rows_of_tensor(y[r]).routes);
+    }
+    judge.total(sum);
   }
 
   [[noreturn]] void refuse(std::size_t rank, std::string const& pass,
@@ -231,6 +256,8 @@ class simulated_layer {
   std::vector<std::unique_ptr<node>> nodes_;
   std::vector<run> on_;
   std::vector<double> totals_;
+  std::vector<mixture_log> logs_;
+  whole_values dy_;
   std::vector<std::vector<std::pair<host_tensor, std::vector<double>>>> given_;
 };
 

@@ -21,6 +21,7 @@ namespace ashlar::nn {
 struct verify_options {
   double low = -1.5, high = 1.5;  ///< the range of the input's numbers
   std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
+  int chosen = 0;                 ///< the experts of each token, for a layer of rows
 };
 
 namespace detail {
@@ -107,9 +108,24 @@ integer_range accepted_targets(Layer const& layer, shape const& x) {
   return {first, std::max(end, first + 1)};
 }
 
+/// Returns the extents of the input of a layer. A layer of rows gets a routed tensor.
+template <class Layer>
+shape trial_input(shape x, verify_options const& options) {
+  if constexpr (requires { Layer::takes_rows; }) {
+    if (x.rank() < 3 || options.chosen < 1 || options.chosen > x.experts())
+      throw error("nn::verify",
+                  "the layer takes rows of experts [tokens.., experts, features]. Set "
+                  "verify_options::chosen to the number of experts of each token.");
+    x.chosen = options.chosen;
+  }
+  return x;
+}
+
 /// Returns what the trials of a layer need, for elements of type T and an input with XRank dims.
 template <class T, int XRank, class Layer>
-trial_layer make_trial_layer(Layer const& layer, shape const& x, verify_options const& options) {
+trial_layer make_trial_layer(Layer const& layer, shape const& extents,
+                             verify_options const& options) {
+  shape const x = trial_input<Layer>(extents, options);
   using choice = run_time_choice<>;
   using node = layer_node<Layer, T, XRank, choice>;
   using types = types_of<Layer, T, XRank, choice>;

@@ -15,7 +15,8 @@
 //   compare       Compares the shards of all ranks with a whole tensor. Every replica is compared.
 //                 Partial values are reduced first.
 //
-// All numbers are handled as double, whatever the element type.
+// All numbers are handled as double, whatever the element type. A routed tensor (tensor/routed.hpp)
+// counts as the dense tensor with its extents, which has zeros where the routed tensor has no row.
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,7 @@
 
 #include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
+#include <ashlar/tensor/routed.hpp>
 
 namespace ashlar::nn::detail {
 
@@ -60,16 +62,51 @@ decltype(auto) with_elements(host_tensor const& t, F const& f) {
   }
 }
 
+/// Returns which rows a shard of a routed tensor has.
+inline routed_rows const& rows_of_tensor(host_tensor const& t) {
+  return ashlar::detail::rows_of_shard<device::host::processor>(t.shard());
+}
+
+/// Returns the box of a shard in the whole tensor, with all elements of a dense tensor.
+inline box dense_box(host_tensor const& t) {
+  box b = t.extents().is_routed() ? rows_of_tensor(t).within : t.local_box();
+  b.chosen = 0;
+  return b;
+}
+
+/// Calls visit(i, l) for each element that a shard stores. i is its position in the shard, and l is
+/// its position among the elements of dense_box(t) in row-major order.
+template <class Visit>
+void for_each_stored(host_tensor const& t, Visit const& visit) {
+  if (!t.extents().is_routed()) {
+    auto const n = static_cast<std::size_t>(t.local_box().elements());
+    for (std::size_t i = 0; i < n; ++i) visit(i, i);
+    return;
+  }
+  auto const& rows = rows_of_tensor(t);
+  auto const experts = static_cast<std::size_t>(rows.experts().size);
+  auto const features = static_cast<std::size_t>(rows.features());
+  for (std::size_t e = 0; e < experts; ++e)
+    for (auto r = static_cast<std::size_t>(rows.first[e]);
+         r < static_cast<std::size_t>(rows.first[e + 1]); ++r)
+      for (std::size_t k = 0; k < features; ++k)
+        visit(r * features + k,
+              (static_cast<std::size_t>(rows.place[r]) * experts + e) * features + k);
+}
+
+/// Returns the values of dense_box(t).
 inline std::vector<double> shard_values(host_tensor const& t) {
-  return with_elements(t, [&](auto const* p) {
-    std::vector<double> values(static_cast<std::size_t>(t.local_box().elements()));
-    for (auto& v : values) v = static_cast<double>(*p++);
-    return values;
+  std::vector<double> values(static_cast<std::size_t>(dense_box(t).elements()));
+  with_elements(t, [&](auto const* p) {
+    for_each_stored(t, [&](auto i, auto l) { values[l] = static_cast<double>(p[i]); });
   });
+  return values;
 }
 inline void set_shard(host_tensor const& t, std::vector<double> const& values) {
   with_elements(t, [&](auto* p) {
-    for (auto const v : values) *p++ = static_cast<std::remove_cvref_t<decltype(*p)>>(v);
+    for_each_stored(t, [&](auto i, auto l) {
+      p[i] = static_cast<std::remove_cvref_t<decltype(*p)>>(values[l]);
+    });
   });
 }
 
@@ -127,7 +164,7 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   int const members = t.group_size(addends);
   int const member = t.index_in_group(to.mesh().coordinate(), addends);
   std::vector<double> shard;
-  for (auto const i : global_indices(whole.extents, to.local_box())) {
+  for (auto const i : global_indices(whole.extents, dense_box(to))) {
     double const v = whole.values[static_cast<std::size_t>(i)];
     shard.push_back(members == 1 ? v : addend(v, p.op(), member, members, i));
   }
@@ -206,7 +243,7 @@ inline std::optional<difference> compare(std::vector<host_tensor> const& shards,
   }
   for (auto const& [rank, values] : made) {
     auto const indices = global_indices(expected.extents,
-                                        local_box(expected.extents, t, p, t.coordinates_of(rank)));
+                                        dense_box(shards[static_cast<std::size_t>(rank)]));
     for (std::size_t l = 0; l < indices.size(); ++l) {
       double const right = expected.values[static_cast<std::size_t>(indices[l])];
       if (!is_near(values[l], right, tolerance, scale))

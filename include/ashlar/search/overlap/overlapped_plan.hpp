@@ -167,7 +167,7 @@ inline void check_overlapped(problem const& net, topology const& t) {
   check_turns(net, "search");
   problem serial = net;
   serial.overlap = false;
-  serial.interleaved = std::max(1, net.interleaved);
+  serial.interleaved = net.interleaved > 0 ? net.interleaved : least_turns(net);
   check_problem(serial, t);
   demand_no_branches(net, "search::optimal for the least overlapped time");
   if (net.updates_apart)
@@ -188,17 +188,17 @@ template <class Filter, class Serial, class Watch>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
                      Serial const& find_serial, Watch& watch) {
   check_overlapped(net, t);
-  bool couples = false;
-  for (int i = 0; i < net.size(); ++i) couples = couples || net.spec(i).couples_rows;
-  int const most = couples ? 1 : std::min(4, net.micro_batches);
+  int const least = net.interleaved > 0 ? net.interleaved : least_turns(net);
+  int const most = std::min(4, net.micro_batches);
   auto const serial = [&](problem const& one) {
     serial_watch<Watch> part(watch);
     return find_serial(one, part);
   };
   return best_storage(net, t, !std::is_same_v<Filter, any_choice>, [&](problem const& settled) {
     overlapped_search search(settled, t, m, watch);
-    search.consider(std::max(1, net.interleaved), filter, serial);
-    for (int turns = 2; net.interleaved == 0 && turns <= most; ++turns) {
+    search.consider(least, filter, serial);
+    for (int turns = least + 1; net.interleaved == 0 && turns <= most; ++turns) {
+      if (!can_take_turns(net, turns)) continue;
       if (!watch.has_time()) {
         search.bound_by_work();
         break;
