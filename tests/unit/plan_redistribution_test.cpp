@@ -27,7 +27,7 @@ bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology
   auto const compare = [&](ashlar::redistribution_step const& other) {
     found = found || other == s;
   };
-  ashlar::for_each_step(s.from, rank, t, pad, compare, &target);
+  ashlar::for_each_step(s.from, rank, t, pad, compare, target);
   return found;
 }
 
