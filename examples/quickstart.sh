@@ -4,7 +4,8 @@
 #
 # Installs missing packages, builds examples/train_gpt and trains a small byte-level GPT on this
 # project's own text. It runs 4 ranks and trains for one to two minutes on two cores. Arguments are
-# passed to train_gpt; if an option is given twice, the last one counts.
+# passed to train_gpt; if an option is given twice, the last one counts. With --experts, it trains 2
+# layers, of which one has experts, in the same time: 800 steps instead of 1000, and a shorter sample.
 set -euo pipefail
 
 ranks=4
@@ -12,6 +13,13 @@ mesh=node=2,gpu=2
 model=(--layers 3 --d-model 128 --heads 4 --context 128 --batch 16)
 training=(--steps 1000 --lr 3e-3 --warmup 40 --every 50)
 sample=(--sample 500 --temperature 0.8 --prompt "template <class ")
+case " $* " in
+  *" --experts "* | *" --experts="*)
+    model+=(--layers 2)
+    training+=(--steps 800)
+    sample+=(--sample 200)
+    ;;
+esac
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh

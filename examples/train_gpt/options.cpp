@@ -132,6 +132,14 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   };
   real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
   real("--balance", o.balance, CLI::NonNegativeNumber, "factor of the experts' balance loss");
+  add_number(app, "--balance-over", o.balance_over, 1,
+             "micro-batches over which the balance loss is computed; a multiple of them must take "
+             "turns (--interleaved)");
+  app.add_option(
+         "--imbalance", o.imbalance,
+         "tokens of the fullest rank over the mean, where experts are split; predictions of "
+         "seconds, bytes and memory use it")
+      ->capture_default_str();
   real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber,
        "weight decay of weights and tables");
   real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "dropout probability");

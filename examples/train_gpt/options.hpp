@@ -23,10 +23,11 @@ struct options : training_options {
   /// If 0, the search chooses the number, and `batch` is the batch of a step.
   int micro_batches = 1;
   int interleaved = 1;  ///< micro-batches that take turns; with 0, the search chooses the number
-  int sample = 0, experts = 0, top = 2;
+  int sample = 0, experts = 0, top = 2, balance_over = 1;
   int kv_heads = 0;  ///< the key heads of a Llama; 0 means the default of its model
   double balance = 0.01, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7,
          peak_flops = 0;
+  double imbalance = 1;  ///< of the load of the experts, for predictions
   bool graph = false, tied = false;
 
   bool is_llama() const { return model == "llama-small"; }

@@ -51,7 +51,11 @@ inline auto tied_gpt(options const& o) {
 /// Returns the net of gpt() with experts in every second block, for --experts.
 inline auto moe_gpt(options const& o) {
   namespace nn = ashlar::nn;
-  nn::moe_options const experts{.experts = o.experts, .chosen = o.top, .balance = o.balance};
+  nn::moe_options const experts{.experts = o.experts,
+                                .chosen = o.top,
+                                .balance = o.balance,
+                                .balance_over = o.balance_over,
+                                .imbalance = o.imbalance};
   return nn::chain(
       nn::embedding(o.vocabulary, o.d_model),
       nn::repeat(o.layers / 2, nn::chain(nn::gpt_block(o.d_model, o.heads, o.dropout),

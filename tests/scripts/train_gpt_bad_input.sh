@@ -31,7 +31,7 @@ refused() {  # <sentence> <option>...: the program must fail and print the sente
 }
 
 sed 's/\[S(0),B\]/[S(0),X]/' "$plans/gpt_2x2.json" >"$work/malformed.json"
-sed 's/"version": 1/"version": 9/' "$plans/gpt_2x2.json" >"$work/version.json"
+sed 's/"version": 1/"version": 99/' "$plans/gpt_2x2.json" >"$work/version.json"
 sed '0,/"y": "\[S(0),P\]"/s//"y": "[S(0),B]"/' "$plans/gpt_2x2.json" >"$work/illegal.json"
 head -c 500 "$plans/gpt_2x2.json" >"$work/cut.json"
 printf 'too short' >"$work/short.txt"
@@ -43,7 +43,7 @@ refused "an extent is not a number" --mesh gpu=0
 refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
 refused "S, B, P or O was expected" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/malformed.json"
-refused "this program reads versions 1 to 8" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
+refused "this program reads versions 1 to 9" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
 refused "no row of the layer's rule table" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/illegal.json"
 refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$plans/gpt_2x2.json"
 refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \
@@ -85,6 +85,13 @@ refused "graphs are for --device cuda" --graph
 refused "a step of a pipeline cannot be one graph" "${net[@]}" --device cuda --pipeline 2 --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
+refused "It is the tokens of the fullest rank over the mean" "${net[@]}" --experts 4 --imbalance 0.5
+experts=(--experts 4 --mesh node=2,gpu=2 --steps 1)
+refused "has a balance loss over 2 micro-batches, but 1 of 1 take turns" "${net[@]}" "${experts[@]}" --balance-over 2
+timeout 60 "${ASHLAR_MPIEXEC:-mpirun}" -n 4 "$program" "${net[@]}" "${experts[@]}" --imbalance 1.5 \
+  --save-layout "$work/experts.json" >"$work/out" 2>&1 || { cat "$work/out"; failed=1; }
+refused "imbalance: the plan is for 1.5, but the net has 1.0." "${net[@]}" "${experts[@]}" \
+  --layout "$work/experts.json"
 # This does not use `ldd | grep -q`, because grep -q may exit before ldd. A signal then ends ldd,
 # which pipefail reports as a failure.
 if [[ "$(ldd "$program")" == *libnccl* ]]; then
