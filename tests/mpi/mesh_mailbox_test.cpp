@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Tests a stale training's letters (comm/stale_exchange.hpp) in the mailbox of a mesh. Ranks stall
+// at random. The values say which gradients they contain (support/stale_reads.hpp). Also tests that
+//
+// - ranks that wait in a transfer or in a barrier serve the others,
+// - letters are no transfers, so a log does not record them,
+// - a rank can be several steps ahead of another one, and no more than the staleness permits.
+
+#include <random>
+
+#include <doctest/doctest.h>
+#include <support/placed.hpp>
+#include <support/stale_reads.hpp>
+
+#include <ashlar/comm/communication_log.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using mail_worker = counting_worker<ashlar::mpi::mailbox>;
+
+/// A worker on a mesh, and its mailbox.
+struct worker_with_mail {
+  worker_with_mail(ashlar::mesh const& m, int staleness)
+      : mesh(m), worker(m.rank(), m.ranks(), staleness),
+        letters(m.open_mailbox([this](int from, int kind, std::span<std::byte const> text) {
+          worker.exchange.take(from, kind, text);
+        })) {
+    worker.exchange.open(*letters);
+  }
+  void serve() const { mesh.progress(); }
+  void step(std::int64_t step) {
+    worker.begin_step(step, [this] { serve(); });
+    worker.end_step(step);
+  }
+  void settle(std::int64_t steps) {
+    worker.settle(steps, [this] { serve(); });
+    mesh.barrier();
+  }
+
+  ashlar::mesh mesh;
+  mail_worker worker;
+  std::unique_ptr<ashlar::mpi::mailbox> letters;
+};
+
+}  // namespace
+
+TEST_CASE("ranks read by mail what the staleness requires, and nothing torn") {
+  for (auto const on : {transport::messages, transport::shared_memory})
+    for (int const staleness : {0, 1, 4, ashlar::sync::asynchronous}) {
+      CAPTURE(to_string(on));
+      CAPTURE(staleness);
+      auto const m = mesh_on(on, {{"gpu", world_size()}});
+      ashlar::communication_log const log(m);
+      worker_with_mail own(m, staleness);
+      std::mt19937 random(static_cast<unsigned>(m.rank()));
+      constexpr int steps = 100;
+      std::int64_t sum = 0;
+      for (int step = 0; step < steps; ++step) {
+        if (random() % 8 == 0)
+          for (auto n = random() % 2000; n > 0; --n) own.serve();
+        own.step(step);
+        if (step == steps / 2) {  // whoever waits here must serve those who are not here yet
+          sum = m.rank();
+          m.all_reduce(std::span(&sum, 1));
+          m.barrier();
+        }
+      }
+      own.settle(steps);
+      CHECK(sum == m.ranks() * (m.ranks() - 1) / 2);
+      auto const& found = own.worker.counts;
+      CHECK(found.reads == steps * m.ranks());
+      CHECK(found.torn == 0);
+      CHECK(found.too_old == 0);
+      CHECK(found.unsettled == 0);
+      CHECK(log.records().size() == 1);
+    }
+}
+
+TEST_CASE("while a rank stalls, the others go on by the staleness and no further") {
+  if (world_size() == 1) return;
+  for (int const staleness : {0, 1, 4}) {
+    CAPTURE(staleness);
+    auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
+    worker_with_mail own(m, staleness);
+    constexpr int begin = 3, steps = 12;
+    auto const least_of_others = [&] {
+      auto least = std::numeric_limits<std::int64_t>::max();
+      for (int r = 1; r < m.ranks(); ++r)
+        least = std::min(least, own.worker.exchange.owner().clock().contained(r));
+      return least;
+    };
+    for (int step = 0; step < steps; ++step) {
+      if (m.rank() == 0 && step == begin && staleness > 0) {
+        // Rank 0 has made no gradient of step 3, so steps up to 3 + K of the others may begin. This
+        // would never end if others stopped earlier.
+        while (least_of_others() < begin + staleness + 1) own.serve();
+        for (int n = 0; n < 2000; ++n) own.serve();
+        CHECK(own.worker.exchange.owner().clock().complete() == begin);
+        for (int r = 1; r < m.ranks(); ++r)
+          CHECK(own.worker.exchange.owner().clock().contained(r) == begin + staleness + 1);
+      }
+      own.step(step);
+    }
+    own.settle(steps);
+    CHECK(own.worker.counts.too_old == 0);
+  }
+}
+
+}  // namespace ashlar_test
