@@ -34,7 +34,7 @@ class parameter_owner {
   }
 
   update_clock const& clock() const { return clock_; }
-  /// Returns how many reads could not be answered when they arrived.
+  /// Returns how many reads had to wait for gradients of other workers when they arrived.
   std::int64_t deferred() const { return deferred_; }
 
   /// Takes the gradient that `worker` has made in its step `step`. Calls update() if an update is
@@ -63,7 +63,8 @@ class parameter_owner {
   void read(int worker, std::int64_t step, int staleness, Answer const& answer) {
     if (clock_.may_read(worker, step, staleness)) return answer(worker);
     reads_[static_cast<std::size_t>(worker)] = {step, staleness, true};
-    ++deferred_;
+    // A read may overtake the gradient that its own worker has sent before it.
+    if (clock_.received(worker) >= step) ++deferred_;
   }
 
   /// Lets the training continue with step `step` (update_clock::continue_at).

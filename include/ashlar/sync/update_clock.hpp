@@ -67,10 +67,10 @@ class update_clock {
 
   /// Returns how many updates the values contain.
   std::int64_t version() const { return version_; }
+  /// Returns the first step of `worker` whose gradient has not arrived.
+  std::int64_t received(int worker) const { return received_[static_cast<std::size_t>(worker)]; }
   /// Returns the first step of `worker` whose gradient the values do not contain.
-  std::int64_t contained(int worker) const {
-    return sums_workers() ? version_ : received_[static_cast<std::size_t>(worker)];
-  }
+  std::int64_t contained(int worker) const { return sums_workers() ? version_ : received(worker); }
   /// Returns the first step of which the values do not contain the gradients of all workers.
   std::int64_t complete() const { return *std::min_element(received_.begin(), received_.end()); }
 

@@ -27,7 +27,8 @@
 // (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
 // the plan has the entries of version 6. If a training has plain steps, which send gradients
 // without their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and
-// the entries of version 7.
+// the entries of version 7. If parameters are stale (plan::staleness), the version is 9. Then the
+// plan has an entry such as "staleness": 4, and the entries of version 8.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -39,10 +40,11 @@
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
+#include <ashlar/step/staleness.hpp>
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 8;
+inline constexpr int plan_version = 9;
 
 namespace detail {
 
@@ -89,21 +91,23 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
   bool const delays = search::has_delays(plan), in_turns = plan.interleaved > 1;
   bool const is_apart = search::updates_apart(plan) || rows || wires || delays ||
-                        plan.plain_steps > 0;
-  j["version"] = plan.plain_steps > 0  ? plan_version
-                 : delays              ? 7
-                 : wires               ? 6
-                 : rows                ? 5
-                 : is_apart            ? 4
-                 : in_turns            ? 3
-                 : plan.recomputed > 0 ? 2
-                                       : 1;
+                        plan.plain_steps > 0 || is_stale(plan);
+  j["version"] = is_stale(plan)         ? plan_version
+                 : plan.plain_steps > 0 ? 8
+                 : delays               ? 7
+                 : wires                ? 6
+                 : rows                 ? 5
+                 : is_apart             ? 4
+                 : in_turns             ? 3
+                 : plan.recomputed > 0  ? 2
+                                        : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
   if (in_turns || is_apart) j["interleaved"] = plan.interleaved;
   if (plan.recomputed > 0 || in_turns || is_apart) j["recomputed"] = plan.recomputed;
   if (plan.plain_steps > 0) j["plain_steps"] = plan.plain_steps;
+  if (is_stale(plan)) j["staleness"] = plan.staleness;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -226,6 +230,14 @@ inline int plain_steps_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
+/// Returns the staleness (plan::staleness) of a file. A number out of range becomes -1, which no
+/// plan can have.
+inline int staleness_of(nlohmann::json const& j) {
+  if (!j.contains("staleness")) return search::synchronous;
+  auto const n = whole_number(j.at("staleness"), "staleness");
+  return n < 0 || n > std::numeric_limits<int>::max() ? -1 : static_cast<int>(n);
+}
+
 /// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
 /// micro-batches of `net`.
 template <int N>
@@ -297,6 +309,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     std::vector<std::string_view> keys{"format",        "version",     "mesh",       "input",
                                        "micro_batches", "interleaved", "recomputed", "elements"};
     if (version >= 8) keys.push_back("plain_steps");
+    if (version >= 9) keys.push_back("staleness");
     refuse_unknown_keys(j, "plan", keys);
   }
   check_mesh_and_batch(j, net, t);
@@ -318,6 +331,9 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   plan.choices = choices_of<N>(
       j.at("elements"), net, t,
       {.update = version >= 4, .rows = version >= 5, .wire = version >= 6, .delay = version >= 7});
+  plan.staleness = staleness_of(j);
+  if (char const* const wrong = search::staleness_fault(net, plan, m))
+    throw error("staleness", wrong);
   search::predict(plan, net, m);
   return plan;
 }
