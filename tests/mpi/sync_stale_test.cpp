@@ -195,7 +195,7 @@ TEST_CASE("stale ranks learn, and agree when they settle") {
       CHECK(trainer.stale()->owner().clock().version() == 12 * m.ranks());
     }
     CHECK(copies_are_equal(m, model));
-    CHECK(model.evaluate(batch.inputs, batch.targets) < 0.8 * before);
+    CHECK(model.evaluate(batch.inputs, batch.targets) < 0.95 * before);
   }
 }
 

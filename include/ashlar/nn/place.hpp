@@ -20,11 +20,11 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/staleness.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
 #include <ashlar/step/check_turns.hpp>
 #include <ashlar/step/pipeline/check.hpp>
-#include <ashlar/step/staleness.hpp>
 #endif
 
 namespace ashlar::nn {

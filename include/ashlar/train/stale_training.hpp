@@ -191,7 +191,7 @@ class stale_training {
     std::vector<parameter const*> uses;  ///< each has a gradient; more than one if it is tied
     tensor gradient;                     ///< only on its owner
     std::size_t value_bytes() const {
-      return static_cast<std::size_t>(elements) * size_of(first->source().type());
+      return static_cast<std::size_t>(elements * size_of(first->source().type()));
     }
   };
   /// The answers to the last request, as an operation for which the mesh can wait.

@@ -33,7 +33,7 @@ namespace ashlar::train::detail {
 /// Throws an error about a step that was given `inputs` inputs and `targets` targets.
 template <class Model>
 [[noreturn]] void refuse_sizes(Model const& model, std::size_t inputs, std::size_t targets) {
-  auto const parts = model.micro_batches(), of_x = model.input_extents().elements();
+  std::int64_t const parts = model.micro_batches(), of_x = model.input_extents().elements();
   auto const context = model.inputs() - of_x;
   throw error("trainer", "a step takes " + std::to_string(model.inputs() * parts) + " inputs and " +
                              std::to_string(model.rows() * parts) + " targets, but was given " +
