@@ -10,47 +10,20 @@
 // - a rank can be several steps ahead of another one, and no more than the staleness permits.
 
 #include <limits>
-#include <memory>
 #include <random>
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <support/mailed_worker.hpp>
 #include <support/placed.hpp>
-#include <support/stale_reads.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 
 namespace ashlar_test {
 namespace {
 
-using mail_worker = counting_worker<ashlar::mpi::mailbox>;
-
-/// A worker on a mesh, and its mailbox.
-struct worker_with_mail {
-  worker_with_mail(ashlar::mesh const& m, int staleness)
-      : mesh(m), worker(m.rank(), m.ranks(), staleness),
-        letters(m.open_mailbox([this](int from, int kind, std::span<std::byte const> text) {
-          worker.exchange.take(from, kind, text);
-        })) {
-    worker.exchange.open(*letters);
-  }
-  void serve() const {
-    mesh.progress();
-    std::this_thread::yield();
-  }
-  void step(std::int64_t step) {
-    worker.begin_step(step, [this] { serve(); });
-    worker.end_step(step);
-  }
-  void settle(std::int64_t steps) {
-    worker.settle(steps, [this] { serve(); });
-    mesh.barrier();
-  }
-
-  ashlar::mesh mesh;
-  mail_worker worker;
-  std::unique_ptr<ashlar::mpi::mailbox> letters;
-};
+/// Lets another rank use this rank's core.
+void let_others_run() { std::this_thread::yield(); }
 
 }  // namespace
 
@@ -61,7 +34,7 @@ TEST_CASE("ranks read by mail what the staleness requires, and nothing torn") {
       CAPTURE(staleness);
       auto const m = mesh_on(on, {{"gpu", world_size()}});
       ashlar::communication_log const log(m);
-      worker_with_mail own(m, staleness);
+      worker_with_mail own(m, staleness, let_others_run);
       std::mt19937 random(static_cast<unsigned>(m.rank()));
       constexpr int steps = 60;
       std::int64_t sum = 0;
@@ -91,7 +64,7 @@ TEST_CASE("while a rank stalls, the others go on by the staleness and no further
   for (int const staleness : {0, 1, 4}) {
     CAPTURE(staleness);
     auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
-    worker_with_mail own(m, staleness);
+    worker_with_mail own(m, staleness, let_others_run);
     constexpr int begin = 3, steps = 12;
     auto const least_of_others = [&] {
       auto least = std::numeric_limits<std::int64_t>::max();
