@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_STALE_STEPS=200 2 3 4 6 8
 
 // Tests a stale training's letters (comm/stale_exchange.hpp) in the mailbox of a mesh. Ranks stall
 // at random. The values say which gradients they contain (support/stale_reads.hpp). Also tests that
@@ -9,6 +10,7 @@
 // - letters are no transfers, so a log does not record them,
 // - a rank can be several steps ahead of another one, and no more than the staleness permits.
 
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <thread>
@@ -30,13 +32,15 @@ void let_others_run() { std::this_thread::yield(); }
 TEST_CASE("ranks read by mail what the staleness requires, and nothing torn") {
   for (auto const on : {transport::messages, transport::shared_memory})
     for (int const staleness : {0, 1, 4, ashlar::sync::asynchronous}) {
+      if (on == transport::shared_memory && staleness != 1) continue;  // letters are the same
       CAPTURE(to_string(on));
       CAPTURE(staleness);
       auto const m = mesh_on(on, {{"gpu", world_size()}});
       ashlar::communication_log const log(m);
       worker_with_mail own(m, staleness, let_others_run);
       std::mt19937 random(static_cast<unsigned>(m.rank()));
-      constexpr int steps = 60;
+      char const* const wanted = std::getenv("ASHLAR_STALE_STEPS");
+      int const steps = wanted == nullptr ? 24 : std::atoi(wanted);
       std::int64_t sum = 0;
       for (int step = 0; step < steps; ++step) {
         if (random() % 8 == 0)
