@@ -56,9 +56,9 @@ ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
 ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
 
-/// Returns the plan in which gradients go to owners, and parameters are stale by at most this number
-/// of steps, or unchanged if the number is below 0. Throws ashlar::error if `name`, the value of
-/// --sync, is another strategy, or as sync::owners does.
+/// Returns the plan in which gradients go to owners, and parameters are stale by at most this
+/// number of steps, or unchanged if the number is below 0. Throws ashlar::error if `name`, the
+/// value of --sync, is another strategy. Other errors are those of sync::owners.
 ashlar::search::plan stale_by(int staleness, std::string const& name,
                               ashlar::search::problem problem, ashlar::search::plan const& plan,
                               ashlar::machine const& machine);

@@ -112,8 +112,8 @@ class operation_queue {
   /// Returns whether poll() has something to advance.
   bool needs_polling() const { return !idle() || !whole_->services_.empty(); }
 
-  /// Advances all pending operations, and serves other ranks. Does nothing if called by a pending operation during its own
-  /// advance().
+  /// Advances all pending operations, and serves other ranks. Does nothing if called by one of these
+  /// operations during its own advance().
   void poll() {
     if (whole_ != this) return whole_->poll();
     if (polling_ || !needs_polling()) return;

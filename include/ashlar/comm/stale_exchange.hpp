@@ -15,8 +15,8 @@
 // values of one moment, so a worker never reads values that are partly older. The versions at both
 // ends of an answer say whether that is so.
 //
-// `Mailbox` sends letters like mpi::mailbox: expect(from, kind, bytes), send(to, kind, bytes, fill).
-// T is the type of the gradient's elements.
+// `Mailbox` sends letters as mpi::mailbox does: expect(from, kind, bytes) and
+// send(to, kind, bytes, fill). T is the type of the gradient's elements.
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The memory that a training with stale parameters (staleness.hpp) needs for the letters between its
-// ranks (comm/stale_exchange.hpp), beside the memory of a synchronous step:
+// The memory that a training with stale parameters (staleness.hpp) needs for the letters between
+// its ranks (comm/stale_exchange.hpp), beside the memory of a synchronous step:
 //
 //   memory of letters on a rank, of p       bytes
 //   gradients that it sends                 G a
@@ -12,8 +12,8 @@
 //   values that it receives                 2 V s
 //   values that it sends                    p v s
 //
-// G and V are all elements of gradients and of parameters, g and v those that the rank owns. a and s
-// are the sizes of an element of gradients and of activations.
+// G and V are all elements of gradients and of parameters, g and v those that the rank owns. a and
+// s are the sizes of an element of gradients and of activations.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/step/plan.hpp>
@@ -21,8 +21,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the bytes of the letters of a training with staleness, without their headers, on the rank
-/// that needs most. Returns 0 for synchronous plans.
+/// Returns the bytes of the letters of a training with staleness, without their headers, on the
+/// rank that needs most. Returns 0 for synchronous plans.
 template <int N>
 constexpr std::int64_t letter_bytes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   if (!is_stale(chosen)) return 0;

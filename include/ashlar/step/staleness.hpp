@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Which plans can train with stale parameters (plan::staleness), and what memory this takes. In
-// such a training every rank is a worker and an owner (sync/update_clock.hpp). Nothing else may make
-// the ranks wait for each other, so that:
+// Which plans can train with stale parameters (plan::staleness). In such a training every rank is a
+// worker and an owner (sync/update_clock.hpp). Nothing else may make ranks wait for each other:
 //
 //   mesh         one axis has several ranks, along which gradients are partial
 //   parameters   each is stored as a copy on every rank and updated by its owner (sync/owners.hpp)
