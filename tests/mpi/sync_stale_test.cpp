@@ -223,6 +223,36 @@ TEST_CASE("a stale training goes on in another trainer after it has settled") {
   CHECK(values_of(model) == right.values);
 }
 
+TEST_CASE("a stale step that fails sends nothing, and can be repeated") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  auto const plan = owners_plan(m, 0);
+  auto const right = trained(m, plan, train::sgd{.lr = 0.1});
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
+  {
+    train::trainer trainer(model, train::sgd{.lr = 0.1},
+                           {.schedule = train::warmup_cosine{2, 10, 0.1}});
+    for (int step = 0; step < stale_steps; ++step) {
+      auto wrong = tiny_batch(step);
+      wrong.inputs[0] = 11;
+      CHECK(has(message_of([&] { trainer.step(wrong); }), "11"));
+      CHECK(trainer.steps_done() == step);
+      trainer.step(tiny_batch(step));
+    }
+    trainer.settle();
+    CHECK(values_of(model) == right.values);
+  }
+  model.for_each_parameter([](auto& p) {
+    if (p.source().local_elements() > 0)
+      *static_cast<float*>(p.source().data()) = std::numeric_limits<float>::quiet_NaN();
+  });
+  train::trainer trainer(model, train::sgd{.lr = 0.1});
+  for (int k = 0; k < 2; ++k)
+    CHECK(has(message_of([&] { trainer.step(tiny_batch(0)); }),
+              "trainer: at step 0 the loss of rank " + std::to_string(m.rank()) + " is "));
+  CHECK(trainer.steps_done() == 0);
+}
+
 TEST_CASE("what needs synchronous steps is refused with stale parameters") {
   auto const m = stale_mesh(transport::messages);
   auto const& net = tiny_problem();

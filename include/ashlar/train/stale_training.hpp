@@ -92,22 +92,23 @@ class stale_training {
     }
   }
 
-  /// Performs step number `step` of this rank. The other arguments are those of trainer::run. Throws
-  /// ashlar::error, on this rank only, if its data are wrong or its gradient is not finite.
+  /// Performs step number `step` of this rank, and then adds 1 to `step`. The other arguments are
+  /// those of trainer::run. Throws ashlar::error, on this rank only, if its data are wrong or its
+  /// gradient is not finite. Then it has sent nothing, and the step can be repeated.
   step_report step(executor& walker,
                    batch_data<typename Model::input_type, typename Model::target_type> const& data,
-                   std::int64_t in_mean, std::string const& fault, std::int64_t step) {
+                   std::int64_t in_mean, std::string const& fault, std::int64_t& step) {
     stopwatch const time;
     if (!fault.empty()) throw error("trainer", fault);
     auto const& mesh = model_->mesh();
     mesh.note_step(step);
     double const communicated = mesh.communication_seconds();
-    take_values();
     auto const parts = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = data.inputs.size() / parts, rows = data.targets.size() / parts;
     for (std::size_t i = 0; i < parts; ++i)
       model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
                     std::span(data.targets).subspan(i * rows, rows));
+    take_values();
     double total = 0;
     auto input = model_->input_of(data.inputs, data.targets, step * model_->micro_batches(),
                                   total_.data());
@@ -144,7 +145,8 @@ class stale_training {
           place = std::copy_n(use->sum().template data_as<T>(), o.elements, place);
     });
     exchange_.read(step + 1);
-    steps_ = step + 1;
+    has_asked_ = true;
+    steps_ = ++step;
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(data.targets.size()) / report.seconds;
     report.exposed_seconds = mesh.communication_seconds() - communicated;
@@ -160,6 +162,7 @@ class stale_training {
     exchange_.read(steps_, 0);
     wait();
     store();
+    has_asked_ = false;
     model_->mesh().barrier();
     is_settled_ = true;
   }
@@ -309,10 +312,11 @@ class stale_training {
     if (is_settled_) {
       model_->mesh().barrier();
       is_settled_ = false;
-      return;
     }
+    if (!has_asked_) return;
     wait();
     store();
+    has_asked_ = false;
   }
 
   Model* model_;
@@ -324,6 +328,7 @@ class stale_training {
   std::unique_ptr<mpi::mailbox> letters_;
   std::int64_t steps_ = 0;
   bool is_settled_ = true;
+  bool has_asked_ = false;  // whether the next step takes answers
   exception_watch watch_;
 };
 

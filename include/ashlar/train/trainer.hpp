@@ -209,7 +209,7 @@ class trainer {
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
-    if (stale_) return stale_->step(programs_.walker(), data, in_mean, fault, step_++);
+    if (stale_) return stale_->step(programs_.walker(), data, in_mean, fault, step_);
     stopwatch const time;
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
