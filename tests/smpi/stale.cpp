@@ -19,15 +19,15 @@ namespace {
 
 using namespace ashlar_test;
 
-/// Takes 20 simulated microseconds.
+/// Takes 100 simulated microseconds.
 void work_a_little() {
-  timespec const piece{0, 20'000};
+  timespec const piece{0, 100'000};
   nanosleep(&piece, nullptr);
 }
 
 /// Returns the simulated seconds of a training on the slowest rank.
 double seconds_of_training(ashlar::mesh const& m, int staleness, verdict& all) {
-  constexpr int steps = 40, pieces = 50;  // a step computes for a millisecond
+  constexpr int steps = 20, pieces = 10;  // a step computes for a millisecond
   worker_with_mail own(m, staleness, work_a_little);
   double const mine = simulated_seconds([&] {
     for (int step = 0; step < steps; ++step) {
