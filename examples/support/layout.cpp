@@ -43,7 +43,8 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
   auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
   auto const synchronized = synchronized_by(o.sync, problem, plan, machine);
   auto const encoded = encoded_by(o.wire, o.plain_steps, problem, synchronized, machine);
-  return delayed_by(o.delay, problem, encoded, machine);
+  auto const delayed = delayed_by(o.delay, problem, encoded, machine);
+  return stale_by(o.staleness, o.sync, problem, delayed, machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,
@@ -51,7 +52,8 @@ std::string report_layout(training_options const& o, search::problem const& prob
   if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
   std::ostringstream text;
   text << search::explain(problem, plan, machine);
-  if (!o.sync.empty() || o.delay > 0) text << '\n' << ashlar::sync::explain(problem, plan, machine);
+  if (!o.sync.empty() || o.delay > 0 || o.staleness >= 0)
+    text << '\n' << ashlar::sync::explain(problem, plan, machine);
   if (!o.wire.empty()) text << '\n' << wire_text(o.wire, problem, plan, machine);
   return text.str();
 }

@@ -126,6 +126,8 @@ choose_pipeline(training_options const& o, std::function<search::problem(int)> c
     throw ashlar::error("--wire", "is not possible with --pipeline. Omit one of them.");
   if (o.delay > 0)
     throw ashlar::error("--delay", "is not possible with --pipeline. Omit one of them.");
+  if (o.staleness >= 0)
+    throw ashlar::error("--staleness", "is not possible with --pipeline. Omit one of them.");
   auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
                           ashlar::machine const& m) {
     if (auto const found = search_layout(o.layout, chain, t, m)) return *found;

@@ -15,6 +15,7 @@
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
+#include <ashlar/sync/owners.hpp>
 
 namespace search = ashlar::search;
 
@@ -108,6 +109,16 @@ search::plan delayed_by(int steps, search::problem problem, search::plan const& 
   if (steps == 0) return plan;
   return built_by("--delay " + std::to_string(steps), ashlar::sync::delayed{steps},
                   std::move(problem), plan, machine);
+}
+
+search::plan stale_by(int staleness, std::string const& name, search::problem problem,
+                      search::plan const& plan, ashlar::machine const& machine) {
+  if (staleness < 0) return plan;
+  if (!name.empty() && name != "owners")
+    throw ashlar::error("--staleness", "is not possible with --sync " + name +
+                                           ". Take --sync owners, or omit it.");
+  return built_by("--staleness " + std::to_string(staleness),
+                  ashlar::sync::owners{.staleness = staleness}, std::move(problem), plan, machine);
 }
 
 std::string wire_text(std::string const& name, search::problem problem, search::plan const& plan,

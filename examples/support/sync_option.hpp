@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The options --sync, --wire and --delay: how the gradients of parameters are synchronized, how
-// they are encoded on their way, and how old they are when parameters are updated.
+// The options --sync, --wire, --delay and --staleness: how the gradients of parameters are
+// synchronized, how they are encoded on their way, how old they are when parameters are updated,
+// and how old the parameters are that ranks read.
 
 #pragma once
 
@@ -55,6 +56,13 @@ ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
 /// on a rank than the machine has.
 ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
+
+/// Returns the plan in which gradients go to owners, and parameters are stale by at most this
+/// number of steps, or unchanged if the number is below 0. Throws ashlar::error if `name`, the
+/// value of --sync, is another strategy. Other errors are those of sync::owners.
+ashlar::search::plan stale_by(int staleness, std::string const& name,
+                              ashlar::search::problem problem, ashlar::search::plan const& plan,
+                              ashlar::machine const& machine);
 
 /// Returns a table of the seconds that the wire of this name saves or costs. The text
 /// is empty if the name is.

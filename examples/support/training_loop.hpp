@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <string>
 
 #include <ashlar/checkpoint/background_save.hpp>
@@ -19,6 +20,11 @@ namespace example {
 /// Returns the overlap that the options select.
 inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.overlap == "none" ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
+}
+
+/// Returns the largest norm of gradients. Stale gradients are not clipped.
+inline double clip_of(training_options const& o, double clip) {
+  return o.staleness < 0 ? clip : std::numeric_limits<double>::infinity();
 }
 
 /// If --resume is given, continues the training in the folder of --checkpoint. Throws ashlar::error
@@ -50,7 +56,11 @@ void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data 
     auto const report = trainer.step(data(step));
     bool const is_last = step + 1 == o.steps;
     saves.poll();
-    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0)) saves.save(trainer);
+    if (is_last) trainer.settle();
+    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0)) {
+      trainer.settle();
+      saves.save(trainer);
+    }
     if (!speaks) continue;
     if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
     else if (step % o.every == 0 || is_last) std::cout << report << std::endl;

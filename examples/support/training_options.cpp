@@ -33,6 +33,10 @@ void add_training_options(CLI::App& app, training_options& o) {
   add_number(app, "--delay", o.delay, 0,
              "steps by which gradients are older than the parameters that they update, so that "
              "they are summed during the next passes");
+  app.add_option("--staleness", o.staleness,
+                 "ranks push gradients to owners and read parameters that may miss the others' "
+                 "gradients of so many steps, without clipping")
+      ->check(CLI::Range(0, 1 << 30));
   app.add_option("--save-layout", o.save_layout, "write the plan to this file");
   app.add_option(
       "--machine", o.machine,

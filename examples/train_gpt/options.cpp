@@ -131,6 +131,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
     app.add_option(name, value, help)->check(valid)->capture_default_str();
   };
   real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
+  app.get_option("--staleness")->excludes("--clip");
   real("--balance", o.balance, CLI::NonNegativeNumber, "factor of the experts' balance loss");
   add_number(app, "--balance-over", o.balance_over, 1,
              "micro-batches over which the balance loss is computed; a multiple of them must take "

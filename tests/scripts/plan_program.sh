@@ -121,7 +121,7 @@ refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"
 sed 's/"micro_batches"/"micro_batch"/' "$work/plan.json" >"$work/key.json"
 refused '"micro_batch" is not a known key' "${gpt[@]}" --diff "$work/key.json"
 sed 's/"version": 1/"version": 99/' "$work/plan.json" >"$work/version.json"
-refused "this program reads versions 1 to 9" "${gpt[@]}" --diff "$work/version.json"
+refused "this program reads versions 1 to 10" "${gpt[@]}" --diff "$work/version.json"
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search

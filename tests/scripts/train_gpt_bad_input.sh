@@ -43,7 +43,7 @@ refused "an extent is not a number" --mesh gpu=0
 refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
 refused "S, B, P or O was expected" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/malformed.json"
-refused "this program reads versions 1 to 9" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
+refused "this program reads versions 1 to 10" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
 refused "no row of the layer's rule table" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/illegal.json"
 refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$plans/gpt_2x2.json"
 refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \
@@ -59,6 +59,12 @@ refused "least possible" "${net[@]}" --memory-limit 1KB
 refused "is not a size" --memory-limit many
 refused "a gradient is delayed by 0 to 1000 steps, not by 1001" "${net[@]}" --delay 1001
 refused "is not possible with --pipeline" "${net[@]}" --delay 1 --pipeline 2
+refused "is not possible with --pipeline" "${net[@]}" --staleness 1 --pipeline 2
+refused "is not possible with --sync zero1" "${net[@]}" --layout data --staleness 1 --sync zero1
+refused "Give all parameters sync::owners{.staleness = K} in a plan that splits only the batch" \
+  "${net[@]}" --layout tensor --staleness 1
+refused "are sent as they are, at once and as tensors" "${net[@]}" --layout data --staleness 1 --wire int8
+refused "excludes" "${net[@]}" --staleness 1 --clip 2
 refused "must divide the number of blocks" "${net[@]}" --pipeline 3
 refused "nowhere.json cannot be read" "${net[@]}" --pipeline nowhere.json
 refused "is neither a file nor one of gpipe, 1f1b, eager" "${net[@]}" --pipeline 2 --schedule fast

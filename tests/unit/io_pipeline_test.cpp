@@ -98,7 +98,7 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   mistake_list const mistakes{
       {"the format is \"ashlar plan\", but \"ashlar pipeline\" is needed",
        [](json& j) { j["format"] = "ashlar plan"; }},
-      {"this program reads versions 1 to 6", [](json& j) { j["version"] = 7; }},
+      {"this program reads versions 1 to 7", [](json& j) { j["version"] = 8; }},
       {"lacks", [](json& j) { j["version"] = 2; }},
       {"\"recomputed\" is not a known key",
        [](json& j) {

@@ -162,9 +162,7 @@ class basic_mesh {
     reduce(*state_->plain, reduction::sum, std::span<std::int64_t>(&expected, 1));
     std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks() : rank();
     reduce(*state_->plain, reduction::min, std::span<std::int64_t>(&other, 1));
-    throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
-                               " has another one than rank 0. All ranks of a mesh must agree on "
-                               "it.");
+    detail::refuse_disagreement(operation, fault, other);
   }
 
   /// Replaces `values` by their sums, maxima or minima over all ranks. Every rank gives the same
@@ -254,11 +252,19 @@ class basic_mesh {
     state_->back->until([&] { return p.join(); });
   }
   ashlar::operation_queue& operations() const { return *state_->operations; }
-  /// Advances all pending transfers. A long computation should call it now and then.
+  /// Advances pending transfers, and takes letters. A long computation should call it now and then.
   void progress() const {
-    if (operations().idle()) return;
+    if (!operations().needs_polling()) return;
     auto const timed = time();
     operations().poll();
+  }
+
+  /// Opens a mailbox between the ranks of this mesh, which is a whole one. While this rank advances
+  /// transfers, handler(from, kind, letter) takes letters. Collective over the mesh.
+  template <class Handler>
+    requires requires(backend& back, Handler const& handler) { back.open_mailbox(handler); }
+  auto open_mailbox(Handler const& handler) const {
+    return state_->back->open_mailbox(handler);
   }
 
   void barrier() const {
@@ -300,11 +306,7 @@ class basic_mesh {
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,
              basic_mesh<Other> const& target, placement const& to, crossing_choice how = {}) const {
-    if (&state_->whole_mesh() != &target.state_->whole_mesh())
-      throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
-                                      to_string(target.topology()) +
-                                      ": these are not parts of one mesh. Make both by mesh.part "
-                                      "or mesh.split.");
+    detail::require_one_mesh(*state_, *target.state_);
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine(), how);
   }
@@ -358,9 +360,7 @@ class basic_mesh {
 
   template <class T>
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
-    if (root < 0 || root >= ranks())
-      throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
-                              " is not one of the " + std::to_string(ranks()) + " ranks.");
+    detail::require_root(kind, root, ranks());
     refuse_if_forbidden(kind, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();

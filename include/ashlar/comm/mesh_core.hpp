@@ -5,6 +5,7 @@
 
 // The part of a mesh's state that does not depend on the backend (comm/backend.hpp).
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -50,6 +51,30 @@ inline void require_ranks(topology const& t, int size) {
                           ". Start it with mpirun -n " + std::to_string(t.ranks()) +
                           ", or give a mesh whose extents multiply to " + std::to_string(size) +
                           ".");
+}
+
+/// Throws ashlar::error unless `root` is one of `ranks` ranks, for a collective of this kind.
+inline void require_root(collective kind, int root, int ranks) {
+  if (root >= 0 && root < ranks) return;
+  throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
+                          " is not one of the " + std::to_string(ranks) + " ranks.");
+}
+
+/// Throws the error of mesh::require_agreement, in which rank `other` has another value.
+[[noreturn]] inline void refuse_disagreement(char const* operation, char const* fault,
+                                             std::int64_t other) {
+  throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
+                             " has another one than rank 0. All ranks of a mesh must agree on it.");
+}
+
+/// Throws ashlar::error unless both are parts of one mesh, or whole.
+inline void require_one_mesh(mesh_core& from, mesh_core& to) {
+  auto const whole = [](mesh_core& m) { return m.parent == nullptr ? &m : m.parent.get(); };
+  if (whole(from) != whole(to))
+    throw error("redistribute", "from mesh " + to_string(from.shape) + " to mesh " +
+                                    to_string(to.shape) +
+                                    ": these are not parts of one mesh. Make both by mesh.part "
+                                    "or mesh.split.");
 }
 
 }  // namespace detail

@@ -105,24 +105,32 @@ class operation_queue {
   }
   bool idle() const { return whole_->under_way_.empty(); }
 
-  /// Advances all pending operations. Does nothing if called by a pending operation during its own
-  /// advance().
+  /// Lets poll() also advance `p`, which serves other ranks and does not end, until stop_serving.
+  /// Such an operation is not pending: nothing waits for it.
+  void serve(pending_operation& p) { whole_->services_.push_back(&p); }
+  void stop_serving(pending_operation& p) { std::erase(whole_->services_, &p); }
+  /// Returns whether poll() has something to advance.
+  bool needs_polling() const { return !idle() || !whole_->services_.empty(); }
+
+  /// Advances all pending operations, and serves other ranks. Does nothing if called by one of these
+  /// operations during its own advance().
   void poll() {
     if (whole_ != this) return whole_->poll();
-    if (polling_ || under_way_.empty()) return;
+    if (polling_ || !needs_polling()) return;
     polling_ = true;
     struct guard {
       bool& flag;
       ~guard() { flag = false; }
     } const reset{polling_};
     for (std::size_t i = 0; i < under_way_.size(); ++i) under_way_[i]->advance();
+    for (std::size_t i = 0; i < services_.size(); ++i) services_[i]->advance();
   }
 
  private:
   std::uint64_t taken_[1 << max_axes]{};
   std::uint64_t ended_[1 << max_axes]{};
   operation_queue* whole_ = this;
-  std::vector<pending_operation*> under_way_;
+  std::vector<pending_operation*> under_way_, services_;
   stopwatch since_;  // when the first of the pending operations was added
   double seconds_ = 0, waited_ = 0;
   bool polling_ = false;

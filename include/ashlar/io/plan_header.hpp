@@ -191,6 +191,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          (plan.recomputed > 0 ? ";\n  plan.recomputed = " + std::to_string(plan.recomputed) : "") +
          (plan.plain_steps > 0 ? ";\n  plan.plain_steps = " + std::to_string(plan.plain_steps)
                                : "") +
+         (is_stale(plan) ? ";\n  plan.staleness = " + std::to_string(plan.staleness) : "") +
          ";\n  plan.seconds = " + detail::exact_text("seconds", plan.seconds) +
          ";\n  plan.communication_seconds = " +
          detail::exact_text("communication_seconds", plan.communication_seconds) +

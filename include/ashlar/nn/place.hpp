@@ -20,6 +20,7 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/staleness.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
 #include <ashlar/step/check_turns.hpp>
@@ -95,6 +96,13 @@ search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m
   m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
   m.require_agreement(seed, "nn::place", "the ranks have different seeds");
   check_plan(plan, problem);
+  if (char const* const wrong = search::staleness_fault(problem, plan, m.machine()))
+    throw error("nn::place", wrong);
+  if (search::is_stale(plan) && !Processor::is_host)
+    throw error(
+        "nn::place",
+        "ranks with stale parameters write letters to each other, which NCCL does not have. "
+        "Place the net on a mesh of host memory, or give a plan without staleness.");
   if (search::has_rows(plan) && !Processor::is_host)
     throw error("nn::place",
                 "gradients in rows exist on the host only, but the mesh is one of devices. Give a "
@@ -264,6 +272,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
     throw error("nn::place",
                 "delayed gradients are not for pipeline stages. Place the net without stages, or "
                 "give a plan without delays.");
+  if (search::is_stale(p.chosen))
+    throw error("nn::place",
+                "stale parameters are not for pipeline stages. Place the net without stages, or "
+                "give a plan without staleness.");
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");

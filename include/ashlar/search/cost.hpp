@@ -17,6 +17,7 @@
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>
 #include <ashlar/step/halo.hpp>
+#include <ashlar/step/letter_bytes.hpp>
 #include <ashlar/step/memory_fold.hpp>
 #include <ashlar/step/visit.hpp>
 
@@ -251,7 +252,7 @@ constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Price
   step_cost const cost = total_cost(net, chosen, prices);
   chosen.seconds = cost.seconds();
   chosen.communication_seconds = cost.communication;
-  chosen.memory = memory_per_rank(net, chosen);
+  chosen.memory = memory_per_rank(net, chosen) + letter_bytes(net, chosen);
   chosen.micro_batches = net.micro_batches;
   chosen.interleaved = net.interleaved;
   chosen.input = net.size() > 0 ? net.spec(0).x : shape{};

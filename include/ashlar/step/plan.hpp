@@ -8,6 +8,7 @@
 // the same order.
 
 #include <cstdint>
+#include <limits>
 
 #include <ashlar/plan/wire.hpp>
 #include <ashlar/step/problem.hpp>
@@ -77,6 +78,9 @@ constexpr layer_choice turn_between(layer_choice const& begin, layer_choice cons
   return turn;
 }
 
+/// The staleness of a plan whose gradients are synchronized in each step.
+inline constexpr int synchronous = std::numeric_limits<int>::min();
+
 template <int Capacity = dynamic_size>
 struct basic_plan {
   topology mesh;
@@ -88,6 +92,9 @@ struct basic_plan {
   /// The number of a training's first steps that send all gradients exactly, whatever their wires.
   /// The predictions are for later steps; `memory` is enough for all of them.
   int plain_steps = 0;
+  /// How many steps the values that a rank reads may miss of the others' gradients, or
+  /// `synchronous` (step/staleness.hpp).
+  int staleness = synchronous;
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
@@ -112,6 +119,13 @@ constexpr bool any_parameter(basic_plan<N> const& chosen, Test const& test) {
     for (auto const& p : c.parameters)
       if (test(p)) return true;
   return false;
+}
+
+/// Returns whether the ranks of a training push gradients to owners and read values from them, each
+/// at its own pace, instead of synchronizing each step.
+template <int N>
+constexpr bool is_stale(basic_plan<N> const& chosen) {
+  return chosen.staleness != synchronous;
 }
 
 /// Returns whether the plan updates any parameter at one placement and stores it at another.
@@ -208,6 +222,7 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   made.interleaved = p.interleaved;
   made.recomputed = p.recomputed;
   made.plain_steps = p.plain_steps;
+  made.staleness = p.staleness;
   made.seconds = p.seconds;
   made.communication_seconds = p.communication_seconds;
   made.memory = p.memory;
@@ -252,8 +267,8 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
 }
 
 /// Returns a hash of all placements and wires, the number of recomputed segments, the number of
-/// micro-batches, the number of micro-batches that are interleaved, and the number of plain steps.
-/// The hash distinguishes plans of the same problem.
+/// micro-batches, the number of micro-batches that are interleaved, the number of plain steps, and
+/// the staleness. The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;
@@ -271,6 +286,7 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   };
   for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
   if (p.plain_steps != 0) mix(p.plain_steps);
+  if (is_stale(p)) mix(~p.staleness);
   for (int i = 0; i < p.size(); ++i) {
     for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix_placement(*it);
     for (auto const& parameter : p[i].parameters) {

@@ -49,8 +49,9 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
 /// `update`, `in_rows`, `wire` and `delay` of every parameter, with its costs on machine `m`.
-/// `in_rows` is false before. `change` is called once for each parameter, in the order of the net.
-/// The later use of a tied parameter gets what `change` chooses for the first use (take_strategy).
+/// `in_rows` is false before, and the plan is synchronous. `change` is called once for each
+/// parameter, in the order of the net. The later use of a tied parameter gets what `change` chooses
+/// for the first use (take_strategy).
 /// `builder` is the caller's name. Communicates nothing. Throws ashlar::error if `chosen` is a plan
 /// of another net, or if a parameter cannot have the new placements.
 template <int N, class Change>
@@ -58,6 +59,7 @@ constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,
              machine const& m, Change change) {
   check_plan_of(builder, net, chosen);
+  chosen.staleness = search::synchronous;
   int i = 0;
   for (auto& c : chosen.choices) {
     auto const& spec = net.spec(i);

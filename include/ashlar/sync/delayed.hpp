@@ -22,6 +22,7 @@
 //
 // Choose the strategy first: builders keep the delays.
 
+#include <ashlar/step/staleness.hpp>
 #include <ashlar/sync/changed_plan.hpp>
 
 namespace ashlar::sync {
@@ -42,6 +43,8 @@ struct delayed {
                                        std::to_string(steps) + ". Write a delay in this range.");
     for (auto& c : chosen.choices)
       for (auto& p : c.parameters) p.delay = p.in_rows ? 0 : steps;
+    if (char const* const wrong = search::staleness_fault(net, chosen, m))
+      throw error("sync::delayed", wrong);
     search::predict(chosen, net, m);
     chosen.gap = 1;
     return chosen;

@@ -27,6 +27,7 @@
 #include <ashlar/search/text.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/sync/owners.hpp>
+#include <ashlar/sync/update_clock.hpp>
 
 namespace ashlar::sync {
 
@@ -238,6 +239,14 @@ inline std::string delays_text(explained_plan const& now, bool overlap) {
          " of their synchronization run under the passes of the next step\n";
 }
 
+/// Returns the line that says what the values that a rank reads may miss.
+inline std::string staleness_text(int steps) {
+  return "staleness:       a rank reads values that miss gradients of " +
+         (steps == asynchronous ? std::string("any number of steps")
+                                : "at most " + std::to_string(steps) + " steps") +
+         " of the others; the seconds are those of synchronous steps\n";
+}
+
 inline std::string report(search::problem const& net, search::plan const& before,
                           search::plan const& after, machine const& m, bool only_changes) {
   check_plan_of("sync::explain", net, before);
@@ -263,6 +272,7 @@ inline std::string report(search::problem const& net, search::plan const& before
   if (auto const owned = balance_of(net, after); owned.most > 0)
     text += "owners:          the busiest rank owns " + std::to_string(owned.most) +
             " elements, at least " + std::to_string(owned.bound) + " in any dealing\n";
+  if (search::is_stale(after)) text += staleness_text(after.staleness);
   if (search::has_delays(after)) text += delays_text(now, net.overlap);
   auto const lines = folded(now, old, only_changes);
   if (lines.empty()) return text + "no parameter differs\n";

@@ -20,12 +20,17 @@
 // parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is. With
 // dealing::one_rank, rank 0 of each axis owns all, as with a single parameter server.
 //
+// With a staleness, ranks push gradients and read values each at its own pace: the update contains
+// what sync/update_clock.hpp says. 0 gives the bits of synchronous training.
+//
 // The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
 // the prediction is an upper bound.
 
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/step/letter_bytes.hpp>
+#include <ashlar/step/staleness.hpp>
 #include <ashlar/sync/deal_owners.hpp>
 #include <ashlar/sync/strategies.hpp>
 
@@ -57,8 +62,10 @@ constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
 struct owners {
   reads values = reads::local_copies;
   dealing among = dealing::balanced;
+  int staleness = search::synchronous;
 
-  /// Returns the plan with this strategy for all parameters. Errors are those of changed_plan.
+  /// Returns the plan with this strategy for all parameters. Throws ashlar::error if no training
+  /// can run with this staleness (step/staleness.hpp); other errors are those of changed_plan.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,
@@ -73,13 +80,19 @@ struct owners {
     else
       for (auto const& p : list) dealt.at.push_back(detail::owned_by(p, chosen.mesh, 0));
     std::size_t next = 0;
-    return changed_plan("sync::owners", net, chosen, m,
-                        [&](search::parameter_choice& p, shape const&) {
-                          placement const whole = stored_as_used(p);
-                          placement const at = can_own(p) ? dealt.at[next++] : whole;
-                          p.store = values == reads::at_use ? at : whole;
-                          p.set_update(at);
-                        });
+    auto made = changed_plan("sync::owners", net, chosen, m,
+                             [&](search::parameter_choice& p, shape const&) {
+                               placement const whole = stored_as_used(p);
+                               placement const at = can_own(p) ? dealt.at[next++] : whole;
+                               p.store = values == reads::at_use ? at : whole;
+                               p.set_update(at);
+                             });
+    if (staleness == search::synchronous) return made;
+    made.staleness = staleness;
+    if (char const* const wrong = search::staleness_fault(net, made, m))
+      throw error("sync::owners", wrong);
+    made.memory += search::letter_bytes(net, made);
+    return made;
   }
 };
 

@@ -73,6 +73,10 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_
   check_plan_of("sync::pinned", net, chosen);
   auto const flags = detail::named_parameters(net, name);
   search::basic_plan<N> const built = builder(net, chosen, m);
+  if (is_stale(built) || is_stale(chosen))
+    throw error("sync::pinned", "\"" + std::string(name) +
+                                    "\": the staleness belongs to the whole plan, whose parameters "
+                                    "all have owners. Apply sync::owners to all of them.");
   if (has_wires(built) && built.plain_steps != chosen.plain_steps) {
     if (has_wires(chosen))
       throw error("sync::pinned",

@@ -5,6 +5,7 @@
 
 // Finds out which rank is at fault when something is wrong with a training step:
 //
+//   refuse_sizes               the data of a step have other sizes than the model's batch
 //   refuse_different_batches   ranks passed different data; throws on every rank
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
 //   refuse_no_targets          the mean of the loss leaves out every target
@@ -28,6 +29,19 @@
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::train::detail {
+
+/// Throws an error about a step that was given `inputs` inputs and `targets` targets.
+template <class Model>
+[[noreturn]] void refuse_sizes(Model const& model, std::size_t inputs, std::size_t targets) {
+  std::int64_t const parts = model.micro_batches(), of_x = model.input_extents().elements();
+  auto const context = model.inputs() - of_x;
+  throw error("trainer", "a step takes " + std::to_string(model.inputs() * parts) + " inputs and " +
+                             std::to_string(model.rows() * parts) + " targets, but was given " +
+                             std::to_string(inputs) + " and " + std::to_string(targets) + "." +
+                             (context > 0 ? " The last " + std::to_string(context) +
+                                                " inputs of each micro-batch are its context."
+                                          : ""));
+}
 
 /// Throws an error that names a rank whose batch differs from that of rank 0. `hash` is the hash of
 /// this rank's batch. Communicates: one all-reduce of 8 bytes per rank.

@@ -21,7 +21,8 @@
 namespace ashlar::train {
 
 /// The report of one step. `loss` and `gradient_norm` are computed over all ranks, and `seconds` is
-/// measured on this rank.
+/// measured on this rank. In a stale training (stale_training.hpp), `loss` is that of this rank's
+/// samples, and `gradient_norm` that of its own gradient, both at the values that it has read.
 struct step_report {
   std::int64_t step = 0;  ///< counts from 0
   /// The mean loss over the step's rows, before the update. The losses of routers are not included.
@@ -58,6 +59,14 @@ struct step_report {
   double dropped_share = 0;
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
 
+  /// Sets what the sums of the net's mixtures (nn/mixture_log.hpp) say.
+  template <class Sums>
+  void set_mixtures(Sums const& of) {
+    balance_loss = of.balance_loss;
+    z_loss = of.z_loss;
+    if (of.mean > 0) fullest_rank = of.fullest / of.mean;
+    if (of.routes > 0) dropped_share = of.dropped / of.routes;
+  }
   /// Returns the loss that the gradients descend.
   double total_loss() const { return loss + balance_loss + z_loss; }
 

@@ -27,6 +27,8 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,7 @@
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/sgd.hpp>
+#include <ashlar/train/stale_training.hpp>
 #include <ashlar/train/step_clock.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_programs.hpp>
@@ -56,13 +59,14 @@ namespace ashlar::train {
 template <class Model, class Optimizer>
 class trainer {
   using stored_type = accumulation_t<typename Model::value_type>;
+  using state = typename Optimizer::template state<stored_type>;
 
  public:
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(&model), state_(optimizer), options_(std::move(options)),
-        programs_(model, options_.overlap, options_.record_times,
-                  detail::wire_momentum(model, optimizer)),
+      : model_(&model), state_(std::make_unique<state>(optimizer)), options_(std::move(options)),
+        programs_(model, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
+                  options_.record_times, detail::wire_momentum(model, optimizer)),
         numbers_(programs_.program(), programs_.walker().delayed()),
         part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
                                 model.input_extents(), model.target_extents(),
@@ -70,12 +74,12 @@ class trainer {
         has_mixtures_(search::has_experts(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     detail::require_row_updates(model, optimizer);
-    if (!(options_.clip > 0))
-      throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
+    options_.check();
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.graph) replayed_step<Model>::check(model);
+    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_);
   }
 
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if sizes
@@ -86,16 +90,9 @@ class trainer {
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->inputs());
-    auto const of_x = static_cast<std::size_t>(model_->input_extents().elements());
     auto const rows = static_cast<std::size_t>(model_->rows());
     if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
-      throw error("trainer", "a step takes " + std::to_string(inputs * micro_batches) +
-                                 " inputs and " + std::to_string(rows * micro_batches) +
-                                 " targets, but was given " + std::to_string(data.inputs.size()) +
-                                 " and " + std::to_string(data.targets.size()) + "." +
-                                 (inputs > of_x ? " The last " + std::to_string(inputs - of_x) +
-                                                      " inputs of each micro-batch are its context."
-                                                : ""));
+      detail::refuse_sizes(*model_, data.inputs.size(), data.targets.size());
     return run(data, model_->targets_in_mean(data.targets), {}, [&] {
       return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
     });
@@ -148,11 +145,12 @@ class trainer {
   ///   shard   this rank's part of the array
   template <class F>
   void for_each_array(F f) {
+    if (stale_) stale_->require_settled();
     std::size_t index = 0;
     model_->for_each_parameter([&](auto& p) {
       auto const& value = p.value();
       f(p.path(), value.type(), value, value.data());
-      state_.for_each_array(index++, p, [&](char const* name, stored_type* shard) {
+      state_->for_each_array(index++, p, [&](char const* name, stored_type* shard) {
         f(std::string(name) + '/' + p.path(), value.type(), value, static_cast<void*>(shard));
       });
     });
@@ -181,6 +179,7 @@ class trainer {
   /// Communicates: a redistribution of each parameter that is updated apart from its storage,
   /// unless steps begin with these.
   void continue_after(std::int64_t steps) {
+    if (stale_) stale_->continue_at(steps);
     step_ = steps;
     programs_.take(step_);
     programs_.walker().wire_errors().clear();
@@ -189,6 +188,13 @@ class trainer {
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
+  /// If parameters are stale (stale_training.hpp), makes those of all ranks equal. Collective. Call
+  /// it before a checkpoint or an evaluation, and before waiting for ranks without this mesh.
+  void settle() {
+    if (stale_) stale_->settle();
+  }
+  /// Returns the stale training that runs the steps, or null if they are synchronous.
+  auto const* stale() const { return stale_.get(); }
   Model const& model() const { return *model_; }
   /// Returns the program of the last step, or of the first, after the passes of train::overlap.
   step::program const& program() const { return programs_.program(); }
@@ -199,10 +205,11 @@ class trainer {
   /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
   /// targets of all micro-batches on all ranks. hash_of() returns the same number on all
   /// ranks if their data belong to the same batch. `fault` says what is wrong with this rank's
-  /// data; it is empty if nothing is wrong.
+  /// data, or is empty.
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
+    if (stale_) return stale_->step(programs_.walker(), data, in_mean, fault, step_);
     step_clock const clock(*model_);
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
@@ -233,10 +240,7 @@ class trainer {
     double const summed = clock.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
-    double squares = 0;
-    for (std::size_t k = 1; k < totals.size() - static_cast<std::size_t>(addends()); ++k)
-      squares += totals[k];
-
+    double const squares = std::accumulate(totals.begin() + 1, totals.end() - addends(), 0.0);
     step_report report;
     report.step = step_;
     report.loss = totals[0] / targets;
@@ -245,10 +249,7 @@ class trainer {
       if (std::isfinite(report.loss)) numbers_.forget(programs_.walker().delayed(), step_);
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
     }
-    report.balance_loss = mixtures.balance_loss;
-    report.z_loss = mixtures.z_loss;
-    if (mixtures.mean > 0) report.fullest_rank = mixtures.fullest / mixtures.mean;
-    if (mixtures.routes > 0) report.dropped_share = mixtures.dropped / mixtures.routes;
+    report.set_mixtures(mixtures);
     report.learning_rate_factor = options_.schedule(step_);
     detail::require_finite_factor(step_, report.learning_rate_factor);
     update_scale scale{report.learning_rate_factor, 1.0};
@@ -259,7 +260,7 @@ class trainer {
       auto const number = numbers_.number(index++, step_);
       if (number == 0) return;
       sent_.note(*model_, p, index - 1, number, step_, scale);
-      state_.update(index - 1, number, p, scale);
+      state_->update(index - 1, number, p, scale);
     });
     ++step_;
     sent_.accept();
@@ -272,9 +273,7 @@ class trainer {
       report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
     report.predicted_bubble = options_.bubble;
     report.unit = options_.unit;
-    if (options_.step_flops > 0 && options_.peak_flops > 0)
-      report.model_flops_utilization = options_.step_flops /
-                                       (report.seconds * mesh.ranks() * options_.peak_flops);
+    report.model_flops_utilization = options_.utilization(report.seconds, mesh.ranks());
     return report;
   }
 
@@ -358,7 +357,7 @@ class trainer {
   }
 
   Model* model_;
-  typename Optimizer::template state<stored_type> state_;
+  std::unique_ptr<state> state_;  // its address does not change when the trainer is moved
   trainer_options options_;
   step_programs<Model> programs_;
   update_numbers numbers_;
@@ -370,6 +369,7 @@ class trainer {
   nn::kept<double> totals_;
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
+  std::unique_ptr<stale_training<Model, Optimizer>> stale_;  // null if steps are synchronous
 };
 
 template <class Model, class Optimizer>

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 
+#include <ashlar/support/error.hpp>
 #include <ashlar/train/schedule.hpp>
 
 namespace ashlar::train {
@@ -35,6 +37,16 @@ struct trainer_options {
   train::overlap overlap = train::overlap::as_planned;
   bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
   bool graph = false;         ///< on devices: runs each step as one CUDA graph (replayed_step.hpp)
+
+  /// Throws ashlar::error if an option has an invalid value.
+  void check() const {
+    if (!(clip > 0))
+      throw error("trainer", "clip is " + std::to_string(clip) + ", but must be above 0.");
+  }
+  /// Returns the model flops utilization (step_report.hpp) of a step that takes so many seconds.
+  double utilization(double seconds, int ranks) const {
+    return step_flops > 0 && peak_flops > 0 ? step_flops / (seconds * ranks * peak_flops) : 0;
+  }
 };
 
 }  // namespace ashlar::train

@@ -7,10 +7,12 @@
 // members of a backend.
 
 #include <memory>
+#include <utility>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/mpi/mailbox.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/comm/mpi/waiting.hpp>
 #include <ashlar/comm/watch/both_parts.hpp>
@@ -101,6 +103,14 @@ class backend {
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number);
+
+  /// Opens a mailbox between the ranks of the mesh. The mesh must outlive it. Collective.
+  std::unique_ptr<mailbox> open_mailbox(mailbox::handler take) {
+    MPI_Comm own = MPI_COMM_NULL;
+    check(MPI_Comm_dup(handles_.comm(), &own));
+    handles_.keep_communicator(own);
+    return std::make_unique<mailbox>(operations_, own, std::move(take));
+  }
 
   template <class Condition>
   void until(Condition ended) const {

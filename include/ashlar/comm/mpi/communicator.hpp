@@ -81,7 +81,15 @@ class communicator final : public ashlar::communicator {
 
   void barrier() override {
     auto const number = record_->began("a barrier", part_);
-    {
+    if (operations_->needs_polling()) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(MPI_Ibarrier(comm_, &request));
+      waiting_->until([&] {
+        int ended = 0;
+        check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE));
+        return ended != 0;
+      });
+    } else {
       watch::flight_record::waiting const noted(*record_);
       check(MPI_Barrier(comm_));
     }
@@ -197,7 +205,7 @@ class communicator final : public ashlar::communicator {
   void run_messages(transfer_request const& s, group const& g) {
     message_transfer messages(*s.what, {s.source, s.type}, {s.target, s.type}, g.comm, *memory_,
                               algorithm_for(s, g));
-    if (operations_->idle()) {
+    if (!operations_->needs_polling()) {
       watch::flight_record::waiting const noted(*record_);
       messages.wait();
     } else {

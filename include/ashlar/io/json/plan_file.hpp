@@ -29,7 +29,8 @@
 // without their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and
 // the entries of version 7. If the net has mixtures of experts, the version is 9. Then an element
 // that routes tokens has an entry such as "imbalance": 1.2, which is moe_options::imbalance of the
-// net, and the plan has the entries of version 8.
+// net, and the plan has the entries of version 8. If parameters are stale (plan::staleness), the
+// version is 10. Then the plan has an entry such as "staleness": 4, and the entries of version 9.
 // Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
@@ -41,10 +42,11 @@
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
+#include <ashlar/step/staleness.hpp>
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 9;
+inline constexpr int plan_version = 10;
 
 namespace detail {
 
@@ -94,8 +96,9 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   bool const delays = search::has_delays(plan), in_turns = plan.interleaved > 1;
   bool const experts = search::has_experts(net);
   bool const is_apart = search::updates_apart(plan) || rows || wires || delays ||
-                        plan.plain_steps > 0 || experts;
-  j["version"] = experts                ? plan_version
+                        plan.plain_steps > 0 || experts || is_stale(plan);
+  j["version"] = is_stale(plan)         ? plan_version
+                 : experts              ? 9
                  : plan.plain_steps > 0 ? 8
                  : delays               ? 7
                  : wires                ? 6
@@ -110,6 +113,7 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
   if (in_turns || is_apart) j["interleaved"] = plan.interleaved;
   if (plan.recomputed > 0 || in_turns || is_apart) j["recomputed"] = plan.recomputed;
   if (plan.plain_steps > 0) j["plain_steps"] = plan.plain_steps;
+  if (is_stale(plan)) j["staleness"] = plan.staleness;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -255,6 +259,14 @@ inline int plain_steps_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
+/// Returns the staleness (plan::staleness) of a file. A number out of range becomes -1, which no
+/// plan can have.
+inline int staleness_of(nlohmann::json const& j) {
+  if (!j.contains("staleness")) return search::synchronous;
+  auto const n = whole_number(j.at("staleness"), "staleness");
+  return n < 0 || n > std::numeric_limits<int>::max() ? -1 : static_cast<int>(n);
+}
+
 /// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
 /// micro-batches of `net`.
 template <int N>
@@ -326,6 +338,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     std::vector<std::string_view> keys{"format",        "version",     "mesh",       "input",
                                        "micro_batches", "interleaved", "recomputed", "elements"};
     if (version >= 8) keys.push_back("plain_steps");
+    if (version >= 10) keys.push_back("staleness");
     refuse_unknown_keys(j, "plan", keys);
   }
   check_mesh_and_batch(j, net, t);
@@ -350,6 +363,9 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                 .wire = version >= 6,
                                 .delay = version >= 7,
                                 .imbalance = version >= 9});
+  plan.staleness = staleness_of(j);
+  if (char const* const wrong = search::staleness_fault(net, plan, m))
+    throw error("staleness", wrong);
   search::predict(plan, net, m);
   return plan;
 }
