@@ -57,7 +57,7 @@ auto map(F const& f, X const& x, Y const&... y) {
 template <class F, class X, class... Y>
   requires detail::function_of_tensors<F, X, Y...>
 ill_formed map(F const&, X const&, Y const&...) {
-  static_assert((detail::alike<X, Y> && ...), ASHLAR_SAYS_ALIKE);
+  static_assert((detail::alike<X, Y> && ...), ASHLAR_SAYS_ALIKE("map"));
   static_assert(!(detail::alike<X, Y> && ...), ASHLAR_SAYS_MAP_ALIKE);
   return {};
 }
