@@ -62,6 +62,14 @@ TEST_CASE("silu, tanh and sigmoid as formulas have the bits of the layers") {
              net(as_formula::silu(), as_formula::tanh(), as_formula::sigmoid()), two_batches);
 }
 
+TEST_CASE("flatten as a formula has the bits of the layer") {
+  auto const parts = nn::formula("parts", [](auto x) { return split_dim(x, 1, {2, 3}); });
+  auto const net = [&](auto flat) {
+    return nn::chain(nn::linear(4, 6), parts, flat, nn::linear(6, 5));
+  };
+  check_bits(net(nn::flatten()), net(as_formula::flatten()), two_batches);
+}
+
 TEST_CASE("products and the output embedding as formulas have the bits of the layers") {
   check_bits(nn::chain(nn::linear(4, 6, false), nn::gelu(), nn::output_embedding(6, 5)),
              nn::chain(as_formula::product(4, 6), nn::gelu(), as_formula::output_embedding(6, 5)),
