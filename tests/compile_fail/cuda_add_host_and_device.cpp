@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: element-wise operators take two tensors of one element type, on one type of processor and with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{}).
+// expect: add: the operands are not tensors of one element type, on one type of processor and with one tag. Convert one with cast<...>, or move x to the part of y with redistribute(x, y.mesh(), sbp<...>{}).
 
 // One operand is on the host and the other on a device.
 

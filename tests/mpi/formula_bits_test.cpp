@@ -51,6 +51,25 @@ TEST_CASE("relu and gelu as formulas have the bits of the layers") {
   check_bits(net(nn::relu(), nn::gelu()), net(as_formula::relu(), as_formula::gelu()), two_batches);
 }
 
+TEST_CASE("silu, tanh and sigmoid as formulas have the bits of the layers") {
+  namespace device = ashlar::device;
+  auto const net = [](auto first, auto second, auto third) {
+    return nn::chain(nn::linear(4, 6), first, nn::linear(6, 6), second, nn::linear(6, 7), third,
+                     nn::linear(7, 5));
+  };
+  check_bits(net(nn::activation<device::silu>(), nn::activation<device::hyperbolic_tangent>(),
+                 nn::activation<device::logistic>()),
+             net(as_formula::silu(), as_formula::tanh(), as_formula::sigmoid()), two_batches);
+}
+
+TEST_CASE("flatten as a formula has the bits of the layer") {
+  auto const parts = nn::formula("parts", [](auto x) { return split_dim(x, 1, {2, 3}); });
+  auto const net = [&](auto flat) {
+    return nn::chain(nn::linear(4, 6), parts, flat, nn::linear(6, 5));
+  };
+  check_bits(net(nn::flatten()), net(as_formula::flatten()), two_batches);
+}
+
 TEST_CASE("products and the output embedding as formulas have the bits of the layers") {
   check_bits(nn::chain(nn::linear(4, 6, false), nn::gelu(), nn::output_embedding(6, 5)),
              nn::chain(as_formula::product(4, 6), nn::gelu(), as_formula::output_embedding(6, 5)),

@@ -211,6 +211,11 @@ void along_dims(ashlar::mesh const& m, index const& extents) {
     total += a(i);
   });
   dense mean({}, total / static_cast<double>(a.values.size()));
+  auto const place_of = [&](auto const& element) {
+    return dense({}, static_cast<double>(element - a.values.begin()));
+  };
+  dense const first_largest = place_of(std::max_element(a.values.begin(), a.values.end()));
+  dense const first_smallest = place_of(std::min_element(a.values.begin(), a.values.end()));
   for (auto const& p : every_placement(3, m.axes())) {
     auto const x = placed<float, 3>(m, a, p, 3);
     bool const splits = p.axes_of(1).size() > 0;
@@ -219,6 +224,11 @@ void along_dims(ashlar::mesh const& m, index const& extents) {
         !splits && !p.has_partial(), [&] { return ashlar::argmax<1>(x); }, largest, "argmax");
     check_outcome(
         !splits && !p.has_partial(), [&] { return ashlar::argmin<1>(x); }, smallest, "argmin");
+    bool const whole = p == placement::all_broadcast(p.axes());
+    check_outcome(
+        whole, [&] { return argmax(x); }, first_largest, "argmax");
+    check_outcome(
+        whole, [&] { return argmin(x); }, first_smallest, "argmin");
     check_outcome(
         !splits && !extrema, [&] { return ashlar::cumulative_sum<1>(x); }, sums, "cumulative_sum");
     check_outcome(
@@ -323,6 +333,9 @@ TEST_CASE("a NaN is an extremum, and a line without elements has none") {
   CHECK_MESSAGE(has(message, "argmax: tensor 2x0 [B]"), message);
   CHECK_MESSAGE(has(message, "has no elements along dim 1"), message);
   CHECK(std::isnan(ashlar::mean<1>(none).data()[0]));
+  CHECK(argmax(x).data()[0] == 2);
+  CHECK(has(message_of([&] { (void)argmin(none); }),
+            "argmin: tensor 2x0 [B]@gpu=" + std::to_string(world_size()) + " has no elements, so"));
 }
 
 TEST_CASE("typed operators have the right types") {
@@ -344,6 +357,8 @@ TEST_CASE("typed operators have the right types") {
       placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(0)}).as_static<sbp<B, S<0>>>();
   static_assert(std::same_as<decltype(ashlar::argmax<1>(rows)),
                              ashlar::tensor<std::int32_t, 1, sbp<B, S<0>>>>);
+  static_assert(std::same_as<decltype(argmin(ashlar::tensor<float, 2, sbp<B, B>>())),
+                             ashlar::tensor<std::int32_t, 0, sbp<B, B>>>);
   CHECK(wrong_with(ashlar::cumulative_sum<1>(rows), [&] {
           dense sums = a;
           for (int i = 0; i <= n; ++i) sums({i, 1}) += a({i, 0}), sums({i, 2}) += sums({i, 1});

@@ -13,6 +13,8 @@
 #include <support/placed.hpp>
 
 #include <ashlar/comm/no_communication.hpp>
+#include <ashlar/tensor/compare.hpp>
+#include <ashlar/tensor/extremum.hpp>
 #include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/slice.hpp>
 
@@ -151,7 +153,46 @@ void all_pairs(ashlar::mesh const& m, index const& ex, index const& ey) {
     }
 }
 
+/// Checks comparisons, maxima and minima on every pair of placements.
+template <int XRank, int YRank>
+void compared_pairs(ashlar::mesh const& m, index const& ex, index const& ey) {
+  repetition const r(ex, ey);
+  ashlar::no_communication const forbidden(m);
+  for (auto const& p : all_placements(XRank, m.axes(), {reduction::sum}))
+    for (auto const& q : all_placements(YRank, m.axes(), {reduction::sum})) {
+      auto const x = placed<float, XRank>(m, r.x, p, 3);
+      auto const y = placed<float, YRank>(m, r.y, q, 4);
+      bool const fit = r.splits_fit(p, q) && !p.has_partial() && !q.has_partial();
+      outcome(
+          fit, [&] { return x < y; }, r.result(std::less<>()), "less");
+      outcome(
+          fit, [&] { return x <= y; }, r.result(std::less_equal<>()), "less_equal");
+      outcome(
+          fit, [&] { return x > y; }, r.result(std::greater<>()), "greater");
+      outcome(
+          fit, [&] { return x >= y; }, r.result(std::greater_equal<>()), "greater_equal");
+      outcome(
+          fit, [&] { return equal(x, y); }, r.result(std::equal_to<>()), "equal");
+      outcome(
+          fit, [&] { return max(x, y); },
+          r.result([](double v, double w) { return std::max(v, w); }), "max");
+      outcome(
+          fit, [&] { return min(x, y); },
+          r.result([](double v, double w) { return std::min(v, w); }), "min");
+    }
+}
+
 }  // namespace
+
+TEST_CASE("comparisons, maxima and minima with a repeated operand on every pair of placements") {
+  int const n = world_size();
+  for (auto const& m : all_meshes()) {
+    if (m.axes() > 2) continue;
+    compared_pairs<2, 1>(m, {n + 1, 3}, {3});
+    compared_pairs<1, 2>(m, {n + 1}, {3, n + 1});
+    compared_pairs<2, 2>(m, {n + 1, 1}, {1, 5});
+  }
+}
 
 TEST_CASE("a repeated operand on every pair of placements") {
   int const n = world_size();
@@ -178,6 +219,10 @@ TEST_CASE("typed repeated operands have the right placements") {
       placed<float, 1>(m, r.y, {ashlar::split(0), ashlar::broadcast()}).as_static<sbp<S<0>, B>>();
   static_assert(std::same_as<decltype(x + y)::placement_type, sbp<S<1>, S<0>>>);
   static_assert(std::same_as<decltype(y * x)::placement_type, sbp<S<1>, S<0>>>);
+  static_assert(std::same_as<decltype(min(x, y))::placement_type, sbp<S<1>, S<0>>>);
+  CHECK(wrong_with(x > y, r.result(std::greater<>())) == "");
+  CHECK(wrong_with(y >= x, r.result([](double v, double w) { return w >= v; })) == "");
+  CHECK(wrong_with(equal(x, y), r.result(std::equal_to<>())) == "");
   CHECK(wrong_with(x + y, r.result([](double v, double w) { return v + w; })) == "");
   auto z = x.clone();
   z -= y;

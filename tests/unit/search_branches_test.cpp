@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
+// thorough: ASHLAR_BRANCHES=200 1
 
 // Tests the search of nets with branches, which are series-parallel nets: the dynamic program over
 // tables of branches finds plans as cheap as a search that tries all plans. So does the search

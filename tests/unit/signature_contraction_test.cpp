@@ -4,11 +4,14 @@
 // Checks the signature tables of contractions against all possible rows (support/role_prover.hpp).
 // Each row of a table must be valid, and no valid row may be missing.
 
+#include <tuple>
+
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
 #include <support/naive_kernels.hpp>
 
 #include <ashlar/signature/contraction.hpp>
+#include <ashlar/signature/einsum.hpp>
 
 using namespace ashlar_test;
 
@@ -52,6 +55,16 @@ TEST_CASE("a matrix and a vector, and an inner and an outer product, follow the 
   check_table(ashlar::contraction_signatures("mk", "k", "m"), {contraction("mk", "k", "m")});
   check_table(ashlar::contraction_signatures("k", "k", ""), {contraction("k", "k", "")});
   check_table(ashlar::contraction_signatures("m", "n", "mn"), {contraction("m", "n", "mn")});
+}
+
+TEST_CASE("an einsum of one operand has the rows that hold and no others") {
+  for (auto const& [x, out] : {std::pair{"mn", "nm"}, {"mn", "n"}, {"mn", ""}, {"bsd", "db"}})
+    check_table(ashlar::einsum_signatures(x, out), {sum_to(x, out)});
+}
+
+TEST_CASE("letters that only one operand has are summed: the rows that hold and no others") {
+  for (auto const& [a, b, c] : {std::tuple{"mj", "kn", "n"}, {"ab", "cba", "c"}, {"mn", "mn", "m"}})
+    check_table(ashlar::contraction_signatures(a, b, c), {contraction(a, b, c)});
 }
 
 TEST_CASE("the prover refutes wrong rows: a forgotten gather, a partial value through a square") {

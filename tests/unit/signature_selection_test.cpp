@@ -68,6 +68,22 @@ operation index_of_largest(int rank, int dim) {
           }};
 }
 
+/// Returns the operation whose result is the first index of the largest of all elements, counted in
+/// row-major order.
+operation index_of_largest_of_all(int rank) {
+  return {[=](extent_source& extents) {
+            index e;
+            for (int d = 0; d < rank; ++d) e.push_back(extents(1));
+            return std::vector{random_integers(extents.random, e, -3, 3)};
+          },
+          [=](pieces const& x) -> std::optional<dense> {
+            auto const& all = x[0].values;
+            if (all.empty()) return {};
+            return dense(
+                {}, static_cast<double>(std::max_element(all.begin(), all.end()) - all.begin()));
+          }};
+}
+
 operation cumulative_sum(int rank, int dim) {
   return {[=](extent_source& extents) {
             return std::vector{random_integers(extents.random, dims(extents, rank))};
@@ -187,6 +203,8 @@ TEST_CASE("the index of an extremum needs whole lines") {
   for (int const rank : {1, 2, 3})
     for (int dim = 0; dim < rank; ++dim)
       check_table(ashlar::index_of_extremum_signatures(rank, dim), {index_of_largest(rank, dim)});
+  for (int const rank : {1, 2})
+    check_table(ashlar::index_of_extremum_signatures(), {index_of_largest_of_all(rank)});
 }
 
 TEST_CASE("a cumulative sum needs whole lines and passes sums") {

@@ -10,6 +10,7 @@
 //   argmax, argmin along r  S(d) -> S(d')   B -> B   nothing partial
 //                           not S(r): an index within a shard is not an index in the tensor, and
 //                           the larger of two indices is not the index of the larger element
+//   argmax, argmin of all   B -> B            the index counts the elements of the whole tensor
 //   cumulative sum along r  S(d) -> S(d)    B -> B   P -> P, since the sum is linear
 //                           not S(r): a rank lacks the sums of the ranks before it
 
@@ -24,6 +25,13 @@ constexpr signature_table index_of_extremum_signatures(int rank, int dim) {
   table.push_back({{broadcast()}, broadcast()});
   for (int d = 0; d < rank; ++d)
     if (d != dim) table.push_back({{split(d, 0)}, split(d < dim ? d : d - 1, 0)});
+  return table;
+}
+
+/// Returns the signature table of argmax and argmin of all elements of a tensor.
+constexpr signature_table index_of_extremum_signatures() {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
   return table;
 }
 

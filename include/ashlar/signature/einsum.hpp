@@ -102,11 +102,14 @@ constexpr char split_letter(einsum_letters const& of, axis_placement const& a,
 }
 
 /// Returns the signature table of an einsum of one operand. It permutes the dims, and sums over the
-/// dims whose letters are not in the result.
+/// dims whose letters are not in the result. If it only permutes, it passes maxima and minima too.
 constexpr signature_table einsum_signatures(std::string_view a, std::string_view c) {
   signature_table table;
   for (auto const& row : contraction_signatures(a, "", c))
     if (row.in[1].is_broadcast()) table.push_back({{row.in[0]}, row.out});
+  if (a.size() == c.size())
+    for (auto const op : {reduction::max, reduction::min})
+      table.push_back({{partial(op)}, partial(op)});
   return table;
 }
 

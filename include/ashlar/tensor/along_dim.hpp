@@ -9,13 +9,15 @@
 //   argmax<d>(x), argmin<d>(x)   the index of the first largest or smallest element of each line
 //                                along d, as std::int32_t; of the first NaN if the line has one.
 //                                The result does not have dim d.
+//   argmax(x), argmin(x)         the same among all elements of x, which are counted in row-major
+//                                order
 //   cumulative_sum<d>(x)         element k of each line along d becomes the sum of the line's
 //                                elements 0 to k
 //
-// A split of dim d is refused: argmax and argmin would find an index in the shard, which is not the
-// index in the tensor, and for a cumulative sum a rank lacks the sums of the ranks before it. Only
-// cumulative_sum, which is linear, accepts a partial sum. The signature tables are in
-// signature/along_dim.hpp.
+// A split of dim d is refused, and argmax(x) and argmin(x) refuse every split: argmax and argmin
+// would find an index in the shard, which is not the index in the tensor, and for a cumulative sum
+// a rank lacks the sums of the ranks before it. Only cumulative_sum, which is linear, accepts a
+// partial sum. The signature tables are in signature/along_dim.hpp.
 
 #include <limits>
 
@@ -35,12 +37,30 @@ struct index_rule {
                                                                : ASHLAR_SAYS_ARG("argmin");
   static constexpr signature_table table() { return index_of_extremum_signatures(Rank, Dim); }
 };
+template <reduction Op>
+struct index_of_all_rule {
+  static constexpr char const* name = Op == reduction::max ? "argmax" : "argmin";
+  static constexpr char const* sentence = Op == reduction::max ? ASHLAR_SAYS_ARG_OF_ALL("argmax")
+                                                               : ASHLAR_SAYS_ARG_OF_ALL("argmin");
+  static constexpr signature_table table() { return index_of_extremum_signatures(); }
+};
 template <int Rank, int Dim>
 struct cumulative_rule {
   static constexpr char const* name = "cumulative_sum";
   static constexpr char const* sentence = ASHLAR_SAYS_CUMULATIVE;
   static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
 };
+
+/// Throws ashlar::error unless `n` elements have an index each, and one of them is an extremum.
+/// `where` says where in x they are.
+template <distributed X>
+void check_indices(char const* name, X const& x, std::int64_t n, std::string const& where) {
+  if (n == 0)
+    throw error(name, describe(x) + " has no elements" + where + ", so there is none to point at.");
+  if (n > std::numeric_limits<std::int32_t>::max())
+    throw error(name,
+                describe(x) + " has too many elements" + where + " for indices of std::int32_t.");
+}
 
 template <int Dim, reduction Op, distributed X>
 auto index_of(X const& x) {
@@ -51,15 +71,22 @@ auto index_of(X const& x) {
   auto const extents = without_dims(x.extents(), 1u << Dim);
   auto y = empty<std::int32_t, X::rank - 1>(x.mesh(), extents, p);
   auto const n = x.extents()[Dim];
-  if (n == 0 && extents.elements() > 0)
-    throw error(rule::name, describe(x) + " has no elements along dim " + std::to_string(Dim) +
-                                ", so there is none to point at.");
-  if (n > std::numeric_limits<std::int32_t>::max())
-    throw error(rule::name, "dim " + std::to_string(Dim) + " of " + describe(x) +
-                                " is too long for indices of std::int32_t.");
+  if (extents.elements() > 0) check_indices(rule::name, x, n, " along dim " + std::to_string(Dim));
   lines const of(x.local_extents(), Dim);
   device::host::index_of_extremum<Op>(static_cast<T const*>(x.data()), of.outer, of.extent,
                                       of.inner, y.data());
+  return y;
+}
+
+template <reduction Op, distributed X>
+auto index_of_all(X const& x) {
+  using rule = index_of_all_rule<Op>;
+  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
+  auto y = empty<std::int32_t, 0>(x.mesh(), {}, result_of<rule>(x));
+  auto const n = x.extents().elements();
+  check_indices(rule::name, x, n, "");
+  device::host::index_of_extremum<Op>(static_cast<typename X::value_type const*>(x.data()), 1, n, 1,
+                                      y.data());
   return y;
 }
 
@@ -97,6 +124,33 @@ ill_formed argmin(X const&) {
   static_assert(detail::matched_if<detail::has_dim<Dim, X>,
                                    detail::index_rule<X::rank, Dim, reduction::min>, X>::fits,
                 ASHLAR_SAYS_ARG("argmin"));
+  return {};
+}
+
+/// Returns the index of the first largest element of x, counted in row-major order. Communicates
+/// nothing. Throws like argmax along a dim.
+template <distributed X>
+  requires locally_applicable<detail::index_of_all_rule<reduction::max>, X>
+auto argmax(X const& x) {
+  return detail::index_of_all<reduction::max>(x);
+}
+template <distributed X>
+ill_formed argmax(X const&) {
+  static_assert(detail::matched<detail::index_of_all_rule<reduction::max>, X>::fits,
+                ASHLAR_SAYS_ARG_OF_ALL("argmax"));
+  return {};
+}
+
+/// Returns the index of the first smallest element of x, like argmax.
+template <distributed X>
+  requires locally_applicable<detail::index_of_all_rule<reduction::min>, X>
+auto argmin(X const& x) {
+  return detail::index_of_all<reduction::min>(x);
+}
+template <distributed X>
+ill_formed argmin(X const&) {
+  static_assert(detail::matched<detail::index_of_all_rule<reduction::min>, X>::fits,
+                ASHLAR_SAYS_ARG_OF_ALL("argmin"));
   return {};
 }
 

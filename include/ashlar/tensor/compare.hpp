@@ -16,7 +16,7 @@
 // or both be B. Partial operands are refused: whether u + v < w does not follow from u < w and
 // v < w (signature/selection.hpp).
 //
-// There is no operator==, since its result would be a mask and not a bool.
+// x == y and x != y do not compile, since their results would be masks and not bools.
 
 #include <ashlar/signature/selection.hpp>
 #include <ashlar/tensor/apply_rule.hpp>
@@ -26,10 +26,10 @@ namespace ashlar {
 namespace detail {
 
 /// Applies f(x[i], y[i]) to each element, or f(y[i], x[i]) if `Swapped`.
-template <class Rule, bool Swapped, distributed X, distributed Y, class F>
+template <template <int> class Rule, bool Swapped, distributed X, distributed Y, class F>
 auto apply_either(X const& x, Y const& y, F const& f) {
-  if constexpr (Swapped) return apply<Rule>(y, x, f);
-  else return apply<Rule>(x, y, f);
+  if constexpr (Swapped) return apply<rule_for<Rule, Y, X>>(y, x, f);
+  else return apply<rule_for<Rule, X, Y>>(x, y, f);
 }
 
 /// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The number a keeps its value,
@@ -72,12 +72,11 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
     requires detail::combinable<X, Y> &&                                                           \
              locally_applicable<detail::rule_for<detail::title##_rule, X, Y>, X, Y>                \
   auto function(X const& x, Y const& y) {                                                          \
-    return detail::apply_either<detail::rule_for<detail::title##_rule, X, Y>, swaps>(              \
-        x, y, device::object{});                                                                   \
+    return detail::apply_either<detail::title##_rule, swaps>(x, y, device::object{});              \
   }                                                                                                \
   template <distributed X, distributed Y>                                                          \
   ill_formed function(X const&, Y const&) {                                                        \
-    static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);                               \
+    static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE(#title));                       \
     static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,                              \
                                      detail::rule_for<detail::title##_rule, X, Y>, X, Y>::fits,    \
                   ASHLAR_SAYS_REPEATED_AS(#title, text));                                          \
@@ -126,5 +125,22 @@ ASHLAR_COMPARISON(greater_equal, operator>=, "x >= (y | to<...>)", less_equal_of
 ASHLAR_COMPARISON(equal, equal, "equal(x, y | to<...>)", equal_of, false)
 
 #undef ASHLAR_COMPARISON
+
+#define ASHLAR_NO_EQUALITY(op)                                                                     \
+  template <distributed X, class Y>                                                                \
+    requires(distributed<Y> || detail::scalar_for<Y, X>)                                           \
+  ill_formed operator op(X const&, Y const&) {                                                     \
+    static_assert(detail::always_false<X>, ASHLAR_SAYS_EQUALITY);                                  \
+    return {};                                                                                     \
+  }                                                                                                \
+  template <class Scalar, distributed X>                                                           \
+    requires detail::scalar_for<Scalar, X>                                                         \
+  ill_formed operator op(Scalar const&, X const&) {                                                \
+    static_assert(detail::always_false<X>, ASHLAR_SAYS_EQUALITY);                                  \
+    return {};                                                                                     \
+  }
+ASHLAR_NO_EQUALITY(==)
+ASHLAR_NO_EQUALITY(!=)
+#undef ASHLAR_NO_EQUALITY
 
 }  // namespace ashlar

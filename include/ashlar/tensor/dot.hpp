@@ -80,7 +80,7 @@ auto dot(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed dot(X const&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE("dot"));
   static_assert(detail::matched_if<detail::alike<X, Y>, detail::dot_rule<X::rank>, X, Y>::fits,
                 ASHLAR_SAYS_DOT);
   return {};

@@ -154,7 +154,7 @@ auto operator+(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("add"));
   static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
                                    detail::rule_for<detail::add_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("add", "+"));
@@ -174,7 +174,7 @@ auto operator-(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("subtract"));
   static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
                                    detail::rule_for<detail::subtract_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("subtract", "-"));
@@ -193,7 +193,7 @@ auto operator*(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("multiply"));
   static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
                                    detail::rule_for<detail::multiply_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("multiply", "*"));
@@ -213,7 +213,7 @@ auto operator/(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator/(X const&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("divide"));
   static_assert(detail::matched_if<detail::fails_as_repeated<X, Y>,
                                    detail::rule_for<detail::divide_rule, X, Y>, X, Y>::fits,
                 ASHLAR_SAYS_REPEATED("divide", "/"));

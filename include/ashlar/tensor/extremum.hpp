@@ -52,7 +52,7 @@ namespace ashlar {
   }                                                                                                \
   template <distributed X, distributed Y>                                                          \
   ill_formed function(X const&, Y const&) {                                                        \
-    static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);                               \
+    static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE(#function));                    \
     static_assert(                                                                                 \
         detail::matched_if<detail::fails_as_repeated<X, Y>,                                        \
                            detail::rule_for<detail::function##_of_two_rule, X, Y>, X, Y>::fits,    \

@@ -113,7 +113,7 @@ X& operator+=(X& x, Y const& y) {
 }
 template <detail::writable X, distributed Y>
 ill_formed operator+=(X&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("add in place"));
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("add in place"));
   static_assert(detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
                                    detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>::fits,
@@ -134,7 +134,7 @@ X& operator-=(X& x, Y const& y) {
 }
 template <detail::writable X, distributed Y>
 ill_formed operator-=(X&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("subtract in place"));
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("subtract in place"));
   static_assert(
       detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
@@ -157,7 +157,7 @@ X& operator*=(X& x, Y const& y) {
 }
 template <detail::writable X, distributed Y>
 ill_formed operator*=(X&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("multiply in place"));
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("multiply in place"));
   static_assert(
       detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,
@@ -181,7 +181,7 @@ X& operator/=(X& x, Y const& y) {
 }
 template <detail::writable X, distributed Y>
 ill_formed operator/=(X&, Y const&) {
-  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE("divide in place"));
   static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("divide in place"));
   static_assert(
       detail::matched_if<detail::fails_in_place_as_repeated<X, Y>,

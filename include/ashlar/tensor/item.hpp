@@ -39,7 +39,7 @@ typename X::value_type item(X const& x) {
 }
 template <distributed X>
 ill_formed item(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_ITEM);
+  static_assert(detail::matched<detail::item_rule, X>::fits, ASHLAR_SAYS_ITEM);
   return {};
 }
 

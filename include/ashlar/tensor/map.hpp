@@ -13,6 +13,7 @@
 // rounded once to T.
 
 #include <array>
+#include <type_traits>
 
 #include <ashlar/tensor/elementwise.hpp>
 
@@ -25,6 +26,29 @@ struct alike_rule {
   static constexpr char const* sentence = ASHLAR_SAYS_MAP_ALIKE;
   static constexpr signature_table table() { return alike_signatures(Rank); }
 };
+
+/// Returns the first mesh axis on which X is partial, or on which one of Y is placed unlike X.
+template <class X, class... Y>
+constexpr int unlike_axis() {
+  using rule = alike_rule<X::rank>;
+  int axis = -1;
+  auto const look = [&]<class Other>(std::type_identity<Other>) {
+    if constexpr (!holds_statically<rule, X, Other>())
+      if (axis < 0) axis = failing_axis<rule, X, Other>();
+  };
+  (look(std::type_identity<Y>()), ...);
+  return axis;
+}
+
+/// The condition that the fallback of map asserts: a type like matched_if.
+template <bool Concerned, class X, class... Y>
+struct match_all_if {
+  using type = on_mesh_axis<unlike_axis<X, X, Y...>()>;
+};
+template <class X, class... Y>
+struct match_all_if<false, X, Y...> : match_if<false, void> {};
+template <bool Concerned, class X, class... Y>
+using placed_alike = typename match_all_if<Concerned, X, Y...>::type;
 
 /// Holds if F is not a tensor, so that it can be the function, and all X are tensors.
 template <class F, class... X>
@@ -57,8 +81,9 @@ auto map(F const& f, X const& x, Y const&... y) {
 template <class F, class X, class... Y>
   requires detail::function_of_tensors<F, X, Y...>
 ill_formed map(F const&, X const&, Y const&...) {
-  static_assert((detail::alike<X, Y> && ...), ASHLAR_SAYS_ALIKE);
-  static_assert(!(detail::alike<X, Y> && ...), ASHLAR_SAYS_MAP_ALIKE);
+  static_assert((detail::alike<X, Y> && ...), ASHLAR_SAYS_ALIKE("map"));
+  static_assert(detail::placed_alike<(detail::alike<X, Y> && ...), X, Y...>::fits,
+                ASHLAR_SAYS_MAP_ALIKE);
   return {};
 }
 

@@ -119,13 +119,19 @@
 #define ASHLAR_SAYS_LOCAL_PARTIAL                                                                  \
   "local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in "  \
   "x | to<B, ...>, or read the addends with x.local_addends()."
-#define ASHLAR_SAYS_ALIKE                                                                          \
-  "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
-  "one type of processor and with one tag. To move x to the part of y, write "                     \
-  "redistribute(x, y.mesh(), sbp<...>{})."
-#define ASHLAR_SAYS_COMBINABLE                                                                     \
-  "element-wise operators take two tensors of one element type, on one type of processor and "     \
-  "with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_ALIKE(name)                                                                    \
+  name ": the operands are not tensors of one element type and one number of dimensions, on one "  \
+       "type of processor and with one tag. Convert one with cast<...>, or move x to the part of " \
+       "y "                                                                                        \
+       "with redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_COMBINABLE(name)                                                               \
+  name                                                                                             \
+      ": the operands are not tensors of one element type, on one type of processor and with one " \
+      "tag. Convert one with cast<...>, or move x to the part of y with redistribute(x, "          \
+      "y.mesh(), "                                                                                 \
+      "sbp<...>{})."
+#define ASHLAR_SAYS_EQUALITY                                                                       \
+  "equal: x == y and x != y would be masks, not a bool. Write equal(x, y) or 1 - equal(x, y)."
 #define ASHLAR_SAYS_REPEATED_AS(name, fix)                                                         \
   name ": on one mesh axis the operands do not fit. Their dimensions are matched from the last "   \
        "one on; an axis that splits a dimension of one splits it on the other too, or is B where " \
@@ -202,6 +208,10 @@
 #define ASHLAR_SAYS_ARG(name)                                                                      \
   name ": the dimension is split, or the tensor is partial, and the index of an element in a "     \
        "shard is not its index in the tensor. Gather it first, as in " name "<0>(x | to<B, ...>)."
+#define ASHLAR_SAYS_ARG_OF_ALL(name)                                                               \
+  name ": the tensor is not whole on every rank, and the index of an element in a shard is not "   \
+       "its "                                                                                      \
+       "index in the tensor. Bring it to every rank first, as in " name "(x | to<B, ...>)."
 #define ASHLAR_SAYS_CUMULATIVE                                                                     \
   "cumulative_sum: the dimension is split, so a rank lacks the sums of the ranks before it, or "   \
   "the tensor is a partial maximum or minimum. Gather it first, as in cumulative_sum<0>(x | "      \
