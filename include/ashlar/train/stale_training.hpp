@@ -41,8 +41,8 @@
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/optimizer.hpp>
-#include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_clock.hpp>
+#include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
 #include <ashlar/train/trainer_options.hpp>
 

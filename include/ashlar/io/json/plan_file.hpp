@@ -35,9 +35,8 @@
 // allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
 
-#include <limits>
-
 #include <ashlar/io/json/json_file.hpp>
+#include <ashlar/io/json/plan_entries.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/cost.hpp>
@@ -130,46 +129,6 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
-/// The entries that parameters may have beside those of version 1, and whether elements that route
-/// tokens have an imbalance.
-struct later_entries {
-  bool update = false, rows = false, wire = false, delay = false, imbalance = false;
-};
-
-/// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
-inline void refuse_unknown_entries(nlohmann::json const& p, later_entries const& known) {
-  std::vector<std::string_view> keys{"name", "use", "grad", "store"};
-  if (known.update) keys.push_back("update");
-  if (known.rows) keys.push_back("rows");
-  if (known.wire) keys.push_back("wire");
-  if (known.delay) keys.push_back("delay");
-  refuse_unknown_keys(p, "parameter", keys);
-}
-
-/// Throws ashlar::error if an element that routes tokens is not for the imbalance of the layer in
-/// the net.
-inline void check_imbalance(nlohmann::json const& element, search::layer_spec const& spec) {
-  double const own = double(spec.y.fullest) / evenly_full;
-  double const imbalance = element.at("imbalance").get<double>();
-  auto const text = [](double value) { return nlohmann::json(value).dump(); };
-  if (!(imbalance >= 1 && imbalance <= 1000))
-    throw error("imbalance", text(imbalance) +
-                                 " is not the number of tokens of the fullest rank over the mean. "
-                                 "Write a number from 1 to 1000.");
-  if (imbalance != own)
-    throw error(
-        "imbalance",
-        "the plan is for " + text(imbalance) + ", but the net has " + text(own) +
-            ". Set moe_options::imbalance, which plan and train_gpt take as --imbalance, to " +
-            text(imbalance) + ", or search again for this net.");
-}
-
-/// Returns by how many steps the gradient of a parameter is delayed. The caller checks the number.
-inline int delay_of(nlohmann::json const& p) {
-  auto const steps = whole_number(p.at("delay"), "delay");
-  return steps < 0 || steps > search::most_delay ? -1 : static_cast<int>(steps);
-}
-
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
 /// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a
 /// branch has no rows, since the branch's ends determine its placements. Elements of gradients have
@@ -237,34 +196,6 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
               "these placements match no row of the layer's rule table on some axis: x " +
                   to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) + ", dx " +
                   to_string(c.dx) + ".");
-}
-
-/// Returns how many micro-batches take turns (step/turns.hpp) in the plan of a file.
-inline int interleaved_of(nlohmann::json const& j) {
-  if (!j.contains("interleaved")) return 1;
-  auto const n = whole_number(j.at("interleaved"), "interleaved");
-  if (n < 1 || n > whole_number(j.at("micro_batches"), "micro_batches"))
-    throw error("interleaved", std::to_string(n) +
-                                   " micro-batches cannot take turns. Write a number from 1 to "
-                                   "that of the step's micro-batches.");
-  return static_cast<int>(n);
-}
-
-/// Returns the number of steps without wires (plan::plain_steps) in a file, or 0 if it has none.
-inline int plain_steps_of(nlohmann::json const& j) {
-  if (!j.contains("plain_steps")) return 0;
-  auto const n = whole_number(j.at("plain_steps"), "plain_steps");
-  if (n < 0 || n > std::numeric_limits<int>::max())
-    throw error("plain_steps", std::to_string(n) + ": write the number of steps, 0 or more.");
-  return static_cast<int>(n);
-}
-
-/// Returns the staleness (plan::staleness) of a file. A number out of range becomes -1, which no
-/// plan can have.
-inline int staleness_of(nlohmann::json const& j) {
-  if (!j.contains("staleness")) return search::synchronous;
-  auto const n = whole_number(j.at("staleness"), "staleness");
-  return n < 0 || n > std::numeric_limits<int>::max() ? -1 : static_cast<int>(n);
 }
 
 /// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
