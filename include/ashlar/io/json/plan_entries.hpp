@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The numbers in a plan file (plan_file.hpp) or a pipeline file (pipeline_file.hpp), and the entries
-// that each version of these files permits. All functions throw ashlar::error, with the name of the
-// entry, if a number is not valid.
+// The numbers in a plan file (plan_file.hpp) or a pipeline file (pipeline_file.hpp), and the
+// entries that each version of these files permits. All functions throw ashlar::error, with the
+// name of the entry, if the entry is not a number of the right kind.
 
 #include <limits>
 #include <string>
