@@ -21,9 +21,9 @@
 //                            moves between the stage that both passes share and its neighbour may
 //                            run in the other pass, except those of one micro-batch.
 //
-// The last elements belong to neither pass in some of these sums. All work of theirs comes between
-// the loads of both passes.
-//
+// In some of these sums, the last elements belong to neither pass. All their work comes between the
+// loads of both passes.
+
 #include <algorithm>
 #include <array>
 #include <limits>
