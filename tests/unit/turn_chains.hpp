@@ -49,6 +49,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
       own.after_weights.push_back(own.beside.back());
       own.inside.push_back(move(4));
       own.gathers.push_back({weights ? seconds(draw) : 0, 0});
+      own.again.push_back({weights ? seconds(draw) : 0, 0});
       own.synchronize.push_back({0, weights ? 3 * seconds(draw) : 0});
     }
     chain.costs.push_back(own);
@@ -80,6 +81,7 @@ inline search::turn_chain with_choices(search::turn_chain const& chain,
                          {of.after_weights[c]},
                          {of.inside[c]},
                          {of.gathers[c]},
+                         {of.again[c]},
                          {of.synchronize[c]}});
     one.elements[static_cast<std::size_t>(i)].costs = i;
     if (i == 0) continue;

@@ -21,9 +21,10 @@ struct overlap_options {
   /// is used even if the step is not faster with it.
   bucket_rule division{};
   bool renews_first = true;  ///< whether parameters may be renewed in the next step
-  inplace_vector<prefetch_options, 8> gathers{
+  inplace_vector<prefetch_options, 9> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
-      {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
+      {4, gathered::each_pass},          {8, gathered::each_pass},
+      {16, gathered::each_pass},         {1, gathered::once_a_micro_batch},
       {2, gathered::once_a_micro_batch}, {1, gathered::once_a_step},
       {2, gathered::once_a_step}};
 };

@@ -7,17 +7,25 @@
 // (turn_search.hpp).
 //
 // A step takes at least as long as each of three paths: one through the work of the processor, and
-// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
-// a mean is additive over the chain. So its least value over all elements after a choice is
-// computed once per choice, for several coefficients.
+// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such a mean is additive over the
+// chain. So its least value over all elements after a choice is computed once per choice, for
+// several coefficients. The same holds for means of all work of a step and the load of a link.
 //
-// If all micro-batches of a step take turns, gradients are synchronized after the whole forward
-// pass, and weights are gathered before the whole backward pass. So a step also takes at least the
-// work of one pass, plus a weighted mean of two numbers of the other pass: its work, and its moves
-// of weights on a link. A single micro-batch waits for its moves, except for the weight gradients
-// beside moves of dx. So its waiting counts as work here.
+// If all micro-batches of a step take turns, a step also takes at least the sum of such means for
+// its two passes: gradients are synchronized after the whole forward pass, and weights are gathered
+// before the whole backward pass. So each pass takes at least
+//
+//   its work                 A single micro-batch waits for its moves, except for the weight
+//                            gradients beside moves of dx. So its waiting counts as work here.
+//   the load of its link     the moves of weights that the pass waits for, and its own moves. The
+//                            moves between the stage that both passes share and its neighbour may
+//                            run in the other pass, except those of one micro-batch.
+//
+// In some of these sums, the last elements belong to neither pass. All their work comes between the
+// loads of both passes.
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -32,9 +40,17 @@ class turn_bounds {
   turn_bounds(turn_chain const& chain, double limit) : chain_(chain), limit_(limit) {
     for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
     for (int k = 0; k < weights; ++k) tabulate(k);
-    for (int on = 0; on < turn_links; ++on) tabulate_load(on);
-    if (chain.groups == 1)
-      for (int k = 0; k < shares; ++k) tabulate_passes(k);
+    for (int on = 0; on < turn_links; ++on)
+      if (is_used(on))
+        for (int k = 0; k < steps; ++k) tabulate_load(on, k / (steps - 1.0));
+    if (chain.per_step != 1) return;
+    for (int on = 0; on < turn_links; ++on)
+      if (is_used(on))
+        for (int const joint : {0, 2})
+          if (joint < chain.size()) tabulate_passes(on, joint);
+    std::stable_sort(passes_.begin(), passes_.end(),
+                     [](auto const& a, auto const& b) { return a.of_chain > b.of_chain; });
+    if (passes_.size() > most_means) passes_.resize(most_means);
   }
 
   /// Returns whether every step with choice c of element i takes `limit` seconds or more.
@@ -43,25 +59,10 @@ class turn_bounds {
   /// Returns the least seconds of work in a step of the elements after element i with choice c.
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
-  /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The
-  /// elements up to i, where i has choice c, take `forward` and `backward` seconds in the two
-  /// passes. The moves of their weights in pass p take moved[p][l] seconds on link l.
-  double behind(int i, int c, double forward, double backward,
-                double const (&moved)[2][turn_links]) const {
-    double least = 0;
-    for (int k = 0; k < shares; ++k) {
-      auto const s = share_of(k);
-      least = std::max(least, s.work[0] * forward + s.work[1] * backward +
-                                  s.moved * moved[s.pass][s.link] +
-                                  passes_to_come_[k][at(i)][at(c)]);
-    }
-    return least;
-  }
-
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c,
-  /// take `processor` and `link` seconds on the paths of a group of micro-batches. `load` are the
-  /// busy seconds of each link per group, moves of weights included.
-  double behind(int i, int c, double processor, double const (&link)[turn_links],
+  /// take `processor` and `link` seconds on the paths of a group of micro-batches, `work` seconds of
+  /// computations, and `load` seconds of each link, all moves included.
+  double behind(int i, int c, double processor, double const (&link)[turn_links], double work,
                 double const (&load)[turn_links]) const {
     double least = 0;
     for (int k = 0; k < weights; ++k) {
@@ -69,8 +70,32 @@ class turn_bounds {
       double const path = w.processor * processor + w.link[0] * link[0] + w.link[1] * link[1];
       least = std::max(least, chain_.groups * (path + to_come_[k][at(i)][at(c)]));
     }
-    for (int on = 0; on < turn_links; ++on)
-      least = std::max(least, chain_.per_step * (load[on] + load_to_come_[on][at(i)][at(c)]));
+    for (auto const& m : loads_)
+      least = std::max(least, chain_.per_step * ((1 - m.share) * work + m.share * load[m.link] +
+                                                 m.to_come[at(i)][at(c)]));
+    return least;
+  }
+
+  /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The
+  /// elements up to i, where i has choice c, take ends[p] seconds in pass p. The moves that pass p
+  /// waits for take moved[p][l] seconds on link l. The last move of one micro-batch at a boundary
+  /// takes last[p][l] of them.
+  double behind(int i, int c, std::array<double, 2> const& ends,
+                double const (&moved)[2][turn_links], double const (&last)[2][turn_links]) const {
+    double least = 0;
+    for (auto const& m : passes_) {
+      if (i >= chain_.size() - m.joint) continue;
+      double so_far = 0, shared[2];
+      for (int p = 0; p < 2; ++p) {
+        so_far += (1 - m.share[p]) * ends[at(p)] + m.share[p] * moved[p][m.link];
+        shared[p] = m.share[p] * (turns() - 1) * last[p][m.link];
+      }
+      double rest = std::numeric_limits<double>::infinity();
+      for (std::size_t s = 0; s < m.to_come.size(); ++s)
+        rest = std::min(rest, m.to_come[s][at(i)][at(c)] - (s & 1 ? 0 : shared[0]) -
+                                  (s & 2 ? 0 : shared[1]));
+      least = std::max(least, so_far + rest);
+    }
     return least;
   }
 
@@ -86,19 +111,27 @@ class turn_bounds {
       {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
       {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
 
-  /// The coefficients of the work of both passes, and of the moves of the layers' weights in pass
-  /// `pass` on link `link`, in a weighted mean.
-  struct share {
-    int pass, link;
-    double work[2], moved;
+  static constexpr int steps = 5;
+  using by_choice = std::vector<std::vector<double>>;  // [element][choice]
+
+  /// A mean of all work of a step and of the load of a link, of which the load has the coefficient
+  /// `share`. `to_come` is its least value over all later elements.
+  struct mean_of_load {
+    int link;
+    double share;
+    by_choice to_come;
   };
-  static constexpr int steps = 5, shares = 2 * turn_links * steps;
-  static share share_of(int k) {
-    share s{k % 2, k / 2 % turn_links, {1, 1}, 0};
-    s.moved = k / (2 * turn_links) / static_cast<double>(steps - 1);
-    s.work[s.pass] = 1 - s.moved;
-    return s;
-  }
+  /// A sum of means for both passes. The load of the link in pass p has the coefficient share[p],
+  /// except in the last `joint` elements, of which only the work counts. `to_come` are the least
+  /// values over all later elements. If bit p of the index is set, some tensor is moved at a counted
+  /// boundary behind the element in pass p. `of_chain` is the least value over the whole chain.
+  struct mean_of_passes {
+    int link, joint;
+    double share[2];
+    std::vector<by_choice> to_come;
+    double of_chain = 0;
+  };
+  static constexpr std::size_t most_means = 8;
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
@@ -177,46 +210,147 @@ class turn_bounds {
     to_come_[k] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, to_come_[k]);
   }
-  /// Computes, for each choice, the least number of seconds for which link `on` is busy with the
-  /// moves of all later elements, including moves of weights.
-  void tabulate_load(int on) {
-    auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
-    auto const own = [&](int i, std::size_t c) {
-      auto const& of = chain_.at(i);
-      return moves[at(of.inside[c])] +
-             (of.gathers[c][at(on)] + of.synchronize[c][at(on)]) / chain_.per_step;
-    };
-    load_to_come_[on] = least_behind(both(moves), own);
-    mark(both(moves), own, chain_.per_step, load_to_come_[on]);
+  /// Returns whether some move uses link `on`.
+  bool is_used(int on) const {
+    for (auto const& m : chain_.moves)
+      if (m.on(on) > 0) return true;
+    for (auto const& c : chain_.costs)
+      for (std::size_t k = 0; k < c.gathers.size(); ++k)
+        if (c.gathers[k][at(on)] + c.again[k][at(on)] + c.synchronize[k][at(on)] > 0) return true;
+    return false;
   }
-  /// Weighted mean number `number` combines the work of both passes and the moves of weights.
-  /// Computes, for each choice, the least value of this mean over all later elements.
-  void tabulate_passes(int number) {
-    auto const s = share_of(number);
-    bool const alone = turns() == 1;
-    auto const moves = of_moves([&](turn_move const& m) { return alone ? m.seconds() : 0; });
+
+  /// Computes, for each choice, the least value over all later elements of a mean of the work and
+  /// of the seconds for which link `on` is busy with all moves. The latter has coefficient `share`.
+  void tabulate_load(int on, double share) {
+    auto const moves = of_moves([&](turn_move const& m) { return share * turns() * m.on(on); });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
-      auto const& of_weights = s.pass == 0 ? of.gathers : of.synchronize;
-      double const inside = alone ? moves[at(of.inside[c])] : 0;
-      return s.work[0] * (turns() * of.forward[c] + inside) + s.work[1] * turns() * of.backward[c] +
-             s.moved * of_weights[c][at(s.link)];
+      double const of_weights = of.gathers[c][at(on)] + of.again[c][at(on)] +
+                                of.synchronize[c][at(on)];
+      return (1 - share) * turns() * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])] +
+             share * of_weights / chain_.per_step;
     };
-    auto const between = [&](int i, std::size_t k, std::size_t right) {
+    loads_.push_back({on, share, least_behind(both(moves), own)});
+    mark(both(moves), own, chain_.per_step, loads_.back().to_come);
+  }
+
+  /// Tabulates means of passes whose load is that of link `on`: first with coefficients on a grid,
+  /// then with better ones near the best of them.
+  void tabulate_passes(int on, int joint) {
+    double best = -1, at_best[2]{};
+    auto const consider = [&](double forward, double backward) {
+      if (forward < 0 || forward > 1 || backward < 0 || backward > 1) return;
+      double const found = tabulate_passes(on, joint, forward, backward);
+      if (found <= best) return;
+      best = found;
+      at_best[0] = forward, at_best[1] = backward;
+    };
+    double const step = 1.0 / (steps - 1);
+    for (int k = 0; k < steps * steps; ++k) consider(k / steps * step, k % steps * step);
+    for (double by = step / 2; by > 0.01; by /= 2) {
+      double const forward = at_best[0], backward = at_best[1];
+      for (int const sign : {-1, 1}) {
+        consider(forward + sign * by, backward);
+        consider(forward, backward + sign * by);
+        consider(forward + sign * by, backward - sign * by);
+      }
+    }
+  }
+
+  /// Computes, for each choice, the least values over all later elements of the sum of two means,
+  /// one for each pass, of its work and of the load of link `on`. Returns the least value over the
+  /// whole chain.
+  double tabulate_passes(int on, int joint, double forward_share, double backward_share) {
+    mean_of_passes mean{on, joint, {forward_share, backward_share}, {}};
+    bool const alone = turns() == 1;
+    int const counted = chain_.size() - joint;  // elements whose loads count
+    auto const shares = [&](int i) {
+      return i < counted ? std::array<double, 2>{forward_share, backward_share}
+                         : std::array<double, 2>{};
+    };
+    auto const seconds = of_moves([&](turn_move const& m) { return alone ? m.seconds() : 0; });
+    auto const loads = of_moves([&](turn_move const& m) { return m.on(on); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      auto const share = shares(i);
+      auto const move = at(of.inside[c]);
+      double const inside = alone ? (1 - share[0]) * seconds[move] + share[0] * loads[move] : 0;
+      return turns() * ((1 - share[0]) * of.forward[c] + (1 - share[1]) * of.backward[c]) + inside +
+             share[0] * of.gathers[c][at(on)] + share[1] * of.synchronize[c][at(on)];
+    };
+    // Without the loads: what a single micro-batch waits. Where only work counts after a move, the
+    // work beside this move does not count.
+    auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
-      int const forward = chain_.behind(i).forward[k], backward = chain_.behind(i).backward[k];
-      double const hides = of.backward[right] > 0 ? of.beside[right] : moves[at(backward)];
-      return s.work[0] * moves[at(forward)] +
-             s.work[1] * std::max(0.0, moves[at(backward)] - hides);
+      auto const share = shares(i);
+      int const index = chain_.behind(i).backward[k];
+      double const backward = seconds[at(index)];
+      double const hides = of.backward[right] > 0 ? of.beside[right] : backward;
+      return (1 - share[0]) * seconds[at(chain_.behind(i).forward[k])] +
+             (1 - share[1]) * std::max(0.0, backward - hides) -
+             (i + 1 == counted && index > 0 ? share[1] * of.beside[right] : 0);
     };
-    passes_to_come_[number] = least_behind(between, own);
-    mark(between, own, 1, passes_to_come_[number]);
+    auto const loaded = [&](int i, std::size_t k, int times_forward, int times_backward) {
+      auto const share = shares(i);
+      return times_forward * share[0] * loads[at(chain_.behind(i).forward[k])] +
+             times_backward * share[1] * loads[at(chain_.behind(i).backward[k])];
+    };
+    mean.to_come = least_by_moves(counted, waits, loaded, own);
+    auto const between = [&](int i, std::size_t k, std::size_t right) {
+      return waits(i, k, right) + loaded(i, k, 1, 1);
+    };
+    mark(between, own, 1, least_behind(between, own));
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < at(chain_.choices(0)); ++c)
+      for (auto const& table : mean.to_come) least = std::min(least, own(0, c) + table[0][c]);
+    mean.of_chain = least;
+    passes_.push_back(std::move(mean));
+    return least;
+  }
+
+  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later element
+  /// i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n and m
+  /// are the number of micro-batches whose moves count in the two passes: all, but only one at the
+  /// last boundary at which a tensor moves. Only moves in front of element `counted` count.
+  template <class Waits, class Loaded, class Own>
+  std::vector<by_choice> least_by_moves(int counted, Waits waits, Loaded loaded, Own own) const {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    int const n = chain_.size();
+    std::size_t const states = 4;
+    std::vector<by_choice> least(states, by_choice(at(n)));
+    for (std::size_t s = 0; s < states; ++s)
+      least[s][at(n - 1)].assign(at(chain_.choices(n - 1)), s == 0 ? 0 : none);
+    for (int i = n - 2; i >= 0; --i) {
+      auto const left = at(chain_.choices(i)), right = at(chain_.choices(i + 1));
+      for (auto& table : least) table[at(i)].assign(left, none);
+      auto const& moves = chain_.behind(i);
+      for (std::size_t k = 0; k < right; ++k) {
+        double const here = own(i + 1, k);
+        for (std::size_t c = 0; c < left; ++c) {
+          std::size_t const both = c * right + k;
+          std::size_t const moved = i >= counted ? 0u
+                                                 : (moves.forward[both] ? 1u : 0u) |
+                                                       (moves.backward[both] ? 2u : 0u);
+          double const wait = here + waits(i, both, k);
+          for (std::size_t s = 0; s < states; ++s) {
+            if (least[s][at(i + 1)][k] == none) continue;
+            double const sum = least[s][at(i + 1)][k] + wait +
+                               loaded(i, both, s & 1 ? turns() : 1, s & 2 ? turns() : 1);
+            auto& best = least[s | moved][at(i)][c];
+            best = std::min(best, sum);
+          }
+        }
+      }
+    }
+    return least;
   }
 
   turn_chain const& chain_;
   double limit_;
-  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links],
-      passes_to_come_[shares];
+  by_choice to_come_[weights];
+  std::vector<mean_of_load> loads_;
+  std::vector<mean_of_passes> passes_;
   std::vector<std::vector<char>> dead_;  ///< [element][choice]: the result of is_dead()
 };
 

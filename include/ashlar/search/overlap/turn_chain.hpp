@@ -14,8 +14,9 @@
 //   after_weights           the part of `backward` that can follow the gradients of the weights
 //   inside                  a redistribution inside its forward pass: that of a statistic
 //   boundaries              redistributions between two neighbours in the two passes
-//   gathers                 all-gathers of weights before their use, in seconds per step and link.
-//                           No micro-batch waits for them at a fixed place
+//   gathers                 all-gathers of weights before their first use in a step, in seconds per
+//                           link
+//   again                   all other gathers of these weights in a step, in seconds per link
 //   synchronize             synchronization of the gradients of weights after the last micro-batch,
 //                           in seconds per step and link
 //
@@ -65,7 +66,7 @@ struct turn_move {
 struct turn_costs {
   std::vector<double> forward, backward, beside, after_weights;
   std::vector<int> inside;  ///< index into turn_chain::moves
-  std::vector<std::array<double, turn_links>> gathers, synchronize;
+  std::vector<std::array<double, turn_links>> gathers, again, synchronize;
   int size() const { return static_cast<int>(forward.size()); }
 };
 

@@ -12,8 +12,9 @@
 //   statistic                  a move inside the forward pass
 //   activation, gradient       the moves at the boundaries
 //   parameter                  the synchronization of a gradient once a step, without latency
-//                              because the tensors of a bucket share it; and the gather of a weight
-//                              once a step, because the result can be kept (step/prefetch.hpp)
+//                              because the tensors of a bucket share it. The gather of a weight
+//                              once a step if memory is limited, because the result can then be
+//                              kept (step/prefetch.hpp), otherwise in every pass
 //
 // A choice of a layer is dropped if another one has the same placements at the boundaries and is no
 // worse in any of these numbers.
@@ -88,6 +89,7 @@ class turn_model {
       costs.after_weights.push_back(is_apart && first > 0 ? backward - first : 0);
       costs.inside.push_back(statistics_of(spec, c));
       costs.gathers.push_back(of_parameters(spec, c, phase::forward));
+      costs.again.push_back(gathered_again(spec, c, costs.gathers.back()));
       costs.synchronize.push_back(of_parameters(spec, c, phase::synchronize));
     }
     return costs;
@@ -104,13 +106,27 @@ class turn_model {
     return index_of(all);
   }
 
-  /// Returns the seconds of a layer's weights on each link: of their gathers, or of the
-  /// synchronization of their gradients.
+  /// Returns the seconds, on each link, of the gathers of a layer's weights in a step after their
+  /// first ones, which take `first` seconds.
+  std::array<double, turn_links> gathered_again(layer_spec const& spec, layer_choice const& c,
+                                                std::array<double, turn_links> const& first) {
+    std::array<double, turn_links> seconds{};
+    if (machine_.memory > 0) return seconds;
+    auto const backward = of_parameters(spec, c, phase::backward);
+    double const passes = times_per_step(net_, phase::forward, moved::parameter);
+    for (std::size_t on = 0; on < turn_links; ++on)
+      seconds[on] = (passes - 1) * first[on] + passes * backward[on];
+    return seconds;
+  }
+
+  /// Returns the seconds of a layer's weights on each link: of their gathers in the forward or in
+  /// the backward pass, or of the synchronization of their gradients.
   std::array<double, turn_links> of_parameters(layer_spec const& spec, layer_choice const& c,
                                                phase when) {
     std::array<double, turn_links> seconds{};
-    bool const gathers = when == phase::forward;
+    bool const gathers = when != phase::synchronize;
     for (int k = 0; k < spec.parameters.size(); ++k) {
+      if (when == phase::backward && !spec.parameters[k].in_backward) continue;
       auto const& at = c.parameters[k];
       int const list = list_of(spec.parameters[k].extents,
                                element_size(net_, moved::parameter, when), gathers);
@@ -160,7 +176,8 @@ class turn_model {
 
   static bool is_no_worse(turn_costs const& c, std::size_t a, std::size_t b) {
     for (std::size_t on = 0; on < turn_links; ++on)
-      if (c.gathers[a][on] > c.gathers[b][on] || c.synchronize[a][on] > c.synchronize[b][on])
+      if (c.gathers[a][on] > c.gathers[b][on] || c.again[a][on] > c.again[b][on] ||
+          c.synchronize[a][on] > c.synchronize[b][on])
         return false;
     // Besides all work of the backward pass, two parts of it count: the work that runs beside no
     // move, and the work that cannot follow the gradients of weights. Each of the three amounts of
@@ -179,7 +196,7 @@ class turn_model {
       list.resize(n);
     };
     drop(c.forward), drop(c.backward), drop(c.beside), drop(c.after_weights);
-    drop(c.inside), drop(c.gathers), drop(c.synchronize);
+    drop(c.inside), drop(c.gathers), drop(c.again), drop(c.synchronize);
   }
 
   void add_class(int k) {

@@ -9,8 +9,9 @@
 //
 //   forward, backward   the states of both passes (turn_times)
 //   load                the seconds for which each link is busy
-//   weights[p]          the seconds of moves of weights on each link: gathers (0), synchronizations
-//                       (1)
+//   moved[p]            the seconds for which each link is busy in pass p, with the moves of weights
+//                       that the pass waits for: gathers (0) and synchronizations (1)
+//   last[p]             the seconds of one micro-batch's last move at a boundary in pass p
 //   hidden[p]           the seconds of the processor in pass p, for one micro-batch
 //   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
 //
@@ -115,7 +116,8 @@ class turn_search {
  private:
   struct label {
     turn_times forward, backward;
-    double load[turn_links]{}, weights[2][turn_links]{}, hidden[2]{}, exposed[2]{};
+    double load[turn_links]{}, moved[2][turn_links]{}, last[2][turn_links]{};
+    double hidden[2]{}, exposed[2]{};
     int node = -1;
     double bound = 0;
   };
@@ -145,20 +147,19 @@ class turn_search {
   double bound_of(int i, int c, label const& l) const {
     double link[turn_links];
     for (int on = 0; on < turn_links; ++on)
-      link[on] = has_paths() ? l.forward.link[on] + l.backward.link[on]
-                             : l.load[on] - (l.weights[0][on] + l.weights[1][on]) / chain_.per_step;
+      link[on] = has_paths() ? l.forward.link[on] + l.backward.link[on] : l.load[on];
     double const processor = has_paths() ? l.forward.processor + l.backward.processor +
                                                turns() * (l.forward.open + l.backward.open)
                                          : turns() * (l.hidden[0] + l.hidden[1]);
-    double passes = 0;
-    if (is_one()) {
-      auto const of = [&](turn_times const& pass, int p) {
-        return turns() == 1 ? pass.end_of_one() : turns() * l.hidden[p] + l.exposed[p];
-      };
-      passes = bounds_.behind(i, c, of(l.forward, 0), of(l.backward, 1), l.weights);
-    }
-    return std::max({passes, busy(l) + bounds_.work_behind(i, c),
-                     bounds_.behind(i, c, processor, link, l.load)});
+    double const bound = std::max(
+        busy(l) + bounds_.work_behind(i, c),
+        bounds_.behind(i, c, processor, link, turns() * (l.hidden[0] + l.hidden[1]), l.load));
+    if (!is_one() || bound >= options_.limit) return bound;
+    auto const end_of = [&](turn_times const& pass) {
+      return turns() == 1 ? pass.end_of_one() : pass.processor + turns() * pass.open;
+    };
+    return std::max(bound,
+                    bounds_.behind(i, c, {end_of(l.forward), end_of(l.backward)}, l.moved, l.last));
   }
 
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
@@ -177,28 +178,57 @@ class turn_search {
     // gradients have been synchronized.
     for (int k = 0; k < turn_links; ++k) {
       auto const on = static_cast<std::size_t>(k);
-      l.weights[0][k] += own.gathers[at][on];
-      l.weights[1][k] += own.synchronize[at][on];
+      l.moved[0][k] += own.gathers[at][on];
+      l.moved[1][k] += own.synchronize[at][on];
       l.load[k] += turns() * chain_.move(own.inside[at]).on(k) +
-                   (own.gathers[at][on] + own.synchronize[at][on]) / chain_.per_step;
+                   (own.gathers[at][on] + own.again[at][on] + own.synchronize[at][on]) /
+                       chain_.per_step;
     }
-    wait_for_weights(l.forward, l, 0, 0);
-    wait_for_weights(l.backward, l, 1, own.after_weights[at]);
+    // Of the last moves at a boundary, only that of this micro-batch must have ended. If the
+    // gradient of the weights is computed beside it, it has ended only when this is computed, too.
+    int const others = std::max(0, moved_by_pass() - 1);
+    wait_for_weights(l.forward, l, 0, 0, others);
+    double const after = own.after_weights[at];
+    if (l.backward.open == 0 && own.beside[at] > 0) {
+      wait_for_weights(l.backward, l, 1, after, moved_by_pass());
+      wait_for_weights(l.backward, l, 1, std::max(after, own.beside[at]), others);
+    } else {
+      wait_for_weights(l.backward, l, 1, after, others);
+    }
     if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
     // Other micro-batches can compute beside a move inside a forward pass. So this move ends a
     // stage only if micro-batches run one at a time.
-    if (turns() == 1) l.forward.move(chain_.move(own.inside[at]), turns(), false);
+    if (turns() == 1) moves(l, l.forward, 0, chain_.move(own.inside[at]));
     if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
     l.hidden[0] += own.forward[at];
     l.hidden[1] += own.backward[at];
   }
 
-  /// Makes pass p (0 forward, 1 backward) of label l wait for the moves of weights that have been
-  /// added so far. These moves can run beside earlier work, beside the open stage of all
-  /// micro-batches (turn_times.hpp), and beside `less` seconds of work of each micro-batch.
-  void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
+  /// Returns how many micro-batches make all their moves of a pass before the last one begins the
+  /// last stage of this pass, and in the same group. Counts only such moves in `moved`.
+  int moved_by_pass() const { return is_one() ? turns() : turns() == 1 ? 1 : 0; }
+
+  /// Ends the open stage of pass p (0 forward, 1 backward) of label l by a move.
+  void moves(label& l, turn_times& pass, int p, turn_move const& m) const {
+    pass.move(m, turns(), p == 1);
+    if (m.steps.empty()) return;
     for (int k = 0; k < turn_links; ++k) {
-      double const moved = l.weights[p][k];
+      double const each = m.on(k);
+      // By the end of a micro-batch's move, the link has carried all moves of the pass so far.
+      for (int b = 0; b < moved_by_pass(); ++b)
+        pass.ready[b] = std::max(pass.ready[b], l.moved[p][k] + (b + 1) * each);
+      l.last[p][k] = each;
+      l.moved[p][k] += moved_by_pass() * each;
+    }
+  }
+
+  /// Makes pass p (0 forward, 1 backward) of label l wait for the moves that have been added so
+  /// far, except `without` of the last ones. These moves can run beside earlier work, beside the
+  /// open stage of all micro-batches (turn_times.hpp), and beside `less` seconds of work of each
+  /// micro-batch.
+  void wait_for_weights(turn_times& pass, label& l, int p, double less, int without) const {
+    for (int k = 0; k < turn_links; ++k) {
+      double const moved = l.moved[p][k] - without * l.last[p][k];
       if (is_one()) pass.processor = std::max(pass.processor, moved - turns() * (less + pass.open));
       l.exposed[p] = std::max(l.exposed[p], moved - turns() * (l.hidden[p] + less));
     }
@@ -213,7 +243,7 @@ class turn_search {
       auto& list = labels[static_cast<std::size_t>(c)];
       for (auto& l : list) {
         add(i, c, l);
-        l.bound = bound_of(i, c, l);
+        l.bound = std::max(l.bound, bound_of(i, c, l));
       }
       drop(list);
       if (stopped_) lose(list);
@@ -238,8 +268,8 @@ class turn_search {
         auto const &forward = chain_.move(move.forward[both]),
                    &backward = chain_.move(move.backward[both]);
         for (auto l : labels[c]) {
-          l.forward.move(forward, turns(), false);
-          l.backward.move(backward, turns(), true);
+          moves(l, l.forward, 0, forward);
+          moves(l, l.backward, 1, backward);
           for (int on = 0; on < turn_links; ++on)
             l.load[on] += turns() * (forward.on(on) + backward.on(on));
           next[static_cast<std::size_t>(k)].push_back(l);
@@ -257,13 +287,19 @@ class turn_search {
       if (a.load[k] > b.load[k] + each) return false;
     for (int p = 0; p < 2; ++p)
       for (int k = 0; k < turn_links; ++k)
-        if (a.weights[p][k] > b.weights[p][k] + slack / 2) return false;
+        if (a.moved[p][k] > b.moved[p][k] + slack / 2 ||
+            a.moved[p][k] - turns() * a.last[p][k] >
+                b.moved[p][k] - turns() * b.last[p][k] + slack / 2)
+          return false;
     // With one group, the states of the passes contain the work and the exposed seconds.
     for (int p = 0; p < 2 && !is_one(); ++p) {
       double const more = turns() * (a.hidden[p] - b.hidden[p]);
       if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack / 4) return false;
       for (int k = 0; k < turn_links; ++k)
-        if (a.weights[p][k] - b.weights[p][k] > more + slack / 4) return false;
+        if (a.moved[p][k] - b.moved[p][k] > more + slack / 4 ||
+            a.moved[p][k] - turns() * a.last[p][k] - b.moved[p][k] + turns() * b.last[p][k] >
+                more + slack / 4)
+          return false;
     }
     if (!has_paths()) return true;
     return a.forward.behind(b.forward, turns()) + a.backward.behind(b.backward, turns()) <=
