@@ -7,9 +7,10 @@
 // (turn_search.hpp).
 //
 // A step takes at least as long as each of three paths: one through the work of the processor, and
-// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such a mean is additive over the
-// chain. So its least value over all elements after a choice is computed once per choice, for
-// several coefficients. The same holds for means of all work of a step and the load of a link.
+// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
+// a mean is additive over the chain. So its least value over all elements after a choice is
+// computed once per choice, for several coefficients. The same holds for means of all work of a
+// step and the load of a link.
 //
 // If all micro-batches of a step take turns, a step also takes at least the sum of such means for
 // its two passes: gradients are synchronized after the whole forward pass, and weights are gathered
