@@ -22,9 +22,10 @@ inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.overlap == "none" ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
-/// Returns the largest norm of gradients. Stale gradients are not clipped.
-inline double clip_of(training_options const& o, double clip) {
-  return o.staleness < 0 ? clip : std::numeric_limits<double>::infinity();
+/// Returns the largest norm of gradients. Gradients of stale parameters are not clipped.
+template <class Plan>
+double clip_of(Plan const& plan, double clip) {
+  return is_stale(plan) ? std::numeric_limits<double>::infinity() : clip;
 }
 
 /// If --resume is given, continues the training in the folder of --checkpoint. Throws ashlar::error

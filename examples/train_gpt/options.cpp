@@ -68,6 +68,10 @@ void check_device(options const& o) {
                                "computations. Omit --overlap none, or give a number.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
+  if (o.experts == 0 && (o.balance_over != 1 || o.imbalance != 1))
+    throw CLI::ValidationError("--experts",
+                               "a net without experts has no --balance-over and no --imbalance. "
+                               "Leave them out, or give a number of experts.");
   if (o.experts > 0 && o.device == "cuda")
     throw CLI::ValidationError("--experts", "experts do not run on GPUs yet.");
   if (o.experts > 0 && o.tied)

@@ -146,7 +146,7 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
 
   ashlar::train::trainer trainer(model,
                                  ashlar::train::adam_w{.lr = o.lr, .weight_decay = o.weight_decay},
-                                 {.clip = clip_of(o, o.clip),
+                                 {.clip = clip_of(model.plan(), o.clip),
                                   .schedule = ashlar::train::warmup_cosine{o.warmup, o.steps, 0.1},
                                   .step_flops = ashlar::search::model_flops(problem),
                                   .peak_flops = limit.flops,

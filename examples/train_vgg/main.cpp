@@ -91,7 +91,7 @@ void run(options const& o, ashlar::mpi::environment const& env) {
   }
 
   train::trainer trainer(model, train::adam_w{.lr = o.lr},
-                         {.clip = example::clip_of(o, 1.0),
+                         {.clip = example::clip_of(model.plan(), 1.0),
                           .schedule = train::warmup_cosine{o.warmup, o.steps, 0.1},
                           .unit = "images",
                           .overlap = example::overlap_of(o),

@@ -61,6 +61,9 @@ TEST_CASE("every layer of a mixture of experts alone is what one process compute
   auto const m = mesh_of_all();
   nn::moe_options const two{.experts = 4, .chosen = 2, .hidden = 5, .balance = 0.3, .z_loss = 0.2};
   nn::verify(nn::dispatch(3, two), {3, 2, 3}, m);
+  auto over_two = two;
+  over_two.balance_over = 2;  // a step of one micro-batch has no second one
+  nn::verify(nn::dispatch(3, over_two), {3, 2, 3}, m);
   nn::verify(nn::experts(3, two), {3, 2, 4, 4}, m, {.chosen = 2});
   nn::verify(nn::combine(), {3, 2, 4, 3}, m, {.chosen = 2});
   nn::moe_options const one{.experts = 3, .chosen = 1, .hidden = 4};

@@ -223,6 +223,23 @@ TEST_CASE("a stale training goes on in another trainer after it has settled") {
   CHECK(values_of(model) == right.values);
 }
 
+TEST_CASE("a trainer that ends settles the parameters, for the model's next user") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  auto const plan = owners_plan(m, 0);
+  auto const right = trained(m, plan, train::sgd{.lr = 0.1});
+  auto model = nn::place<float>(tiny_gpt, m, plan, 7);
+  for (int first = 0; first < stale_steps; first += 3) {
+    train::trainer trainer(model, train::sgd{.lr = 0.1},
+                           {.schedule = train::warmup_cosine{2, 10, 0.1}});
+    trainer.continue_after(first);
+    for (int step = first; step < std::min(first + 3, stale_steps); ++step)
+      trainer.step(tiny_batch(step));
+  }
+  CHECK(copies_are_equal(m, model));
+  CHECK(values_of(model) == right.values);
+}
+
 TEST_CASE("a stale step that fails sends nothing, and can be repeated") {
   if (world_size() == 1) return;
   auto const m = stale_mesh(transport::messages);
@@ -267,6 +284,13 @@ TEST_CASE("what needs synchronous steps is refused with stale parameters") {
   CHECK(has(message_of([&] { train::trainer t(model, train::sgd{}, {.clip = 1}); }),
             "trainer: clip needs the norm of all gradients of a step, but parameters of the plan "
             "are stale, so no rank knows it."));
+  std::vector<int> all(static_cast<std::size_t>(m.ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  auto const part = m.part(all, {{"gpu", m.ranks()}});
+  auto on_part = nn::place<float>(tiny_gpt, part, plan, 7);
+  CHECK(has(message_of([&] { train::trainer t(on_part, train::sgd{}); }),
+            "is a part of one. Place the net on the whole mesh, or give a plan without "
+            "staleness."));
   auto const refusal = [&](search::plan const& wrong) {
     return message_of([&] { nn::place<float>(tiny_gpt, m, wrong, 7); });
   };

@@ -44,6 +44,7 @@ refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
 refused "S, B, P or O was expected" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/malformed.json"
 refused "this program reads versions 1 to 10" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
+refused "a net without experts has no --balance-over and no --imbalance" --balance-over 2
 refused "no row of the layer's rule table" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/illegal.json"
 refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$plans/gpt_2x2.json"
 refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \

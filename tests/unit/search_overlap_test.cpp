@@ -179,6 +179,9 @@ TEST_CASE("wrong numbers of turns are refused") {
   refused(9, "9 micro-batches are too many for a search of the least overlapped time. Set "
              "interleaved to at most 8.");
   refused(-3, "-3 micro-batches cannot take turns in a step of 9.");
+  net.layers[0].turns_together = 9;  // so the search can choose no smaller number
+  refused(0, "9 micro-batches are too many for a search of the least overlapped time.");
+  net.layers[0].turns_together = 1;
   net.micro_batches = 0;
   refused(0, "micro-batches");
   // If a layer couples rows, micro-batches cannot take turns.

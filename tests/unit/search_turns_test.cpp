@@ -58,6 +58,29 @@ double simulated(stages const& s, int turns) {
   return processor;
 }
 
+/// A choice of an element: the work of its two passes, and the moves of its weights on the links.
+struct choice_costs {
+  double forward, backward;
+  std::array<double, 2> gathers, synchronize;
+};
+
+/// Adds an element with these choices to a chain.
+void add_element(search::turn_chain& chain, std::vector<choice_costs> const& choices) {
+  search::turn_costs own;
+  for (auto const& c : choices) {
+    own.forward.push_back(c.forward);
+    own.backward.push_back(c.backward);
+    own.beside.push_back(0);
+    own.after_weights.push_back(0);
+    own.inside.push_back(0);
+    own.gathers.push_back(c.gathers);
+    own.again.push_back({});
+    own.synchronize.push_back(c.synchronize);
+  }
+  chain.elements.push_back({static_cast<int>(chain.costs.size()), -1});
+  chain.costs.push_back(own);
+}
+
 /// Computes the same seconds with turn_times. The chain is cut inside stage `cut` into a forward
 /// part and a backward part. `share` is the fraction of this stage's work in the forward part.
 double by_turn_times(stages const& s, int turns, std::size_t cut, double share) {
@@ -218,6 +241,33 @@ TEST_CASE("no simulated step with gathers and synchronizations is faster than it
     for (bool const early : {false, true})
       CHECK(bound <= simulated_step(one, early).seconds() * (1 + 1e-12));
   }
+}
+
+TEST_CASE("weights move once a step if micro-batches run one at a time") {
+  search::turn_chain chain;
+  chain.turns = 1, chain.groups = 2, chain.per_step = 2;
+  add_element(chain, {{1, 1, {}, {100, 0}}});
+  add_element(chain, {{1, 1, {}, {}}});
+  chain.moves.push_back({{{0, 1}}});
+  chain.boundaries.push_back({{1}, {1}});
+  chain.boundary_after = {0};
+  // Four moves of a second and eight seconds of work come before or beside the synchronization.
+  double const bound = search::turn_search(chain).run()[0].bound;
+  CHECK(bound >= 100);
+  CHECK(bound <= 112);
+}
+
+TEST_CASE("a choice that is earlier in one pass may be needed for the moves of the other pass") {
+  search::turn_chain chain;
+  chain.turns = 1, chain.groups = 1, chain.per_step = 1;
+  add_element(chain, {{20, 10, {}, {}}, {10, 20, {}, {}}});
+  add_element(chain, {{0, 0, {}, {}}});
+  add_element(chain, {{0, 0, {}, {0, 100}}, {0, 0, {200, 0}, {}}});
+  chain.moves.push_back({{{0, 1}, {1, 1}}});
+  chain.boundaries = {{{1, 1}, {1, 1}}, {{0, 0}, {0, 0}}};
+  chain.boundary_after = {0, 1};
+  CHECK(search::turn_search(chain).run()[0].bound ==
+        doctest::Approx(least_of_all(chain)).epsilon(1e-12));
 }
 
 TEST_CASE("the search over micro-batches that take turns equals exhaustive search") {

@@ -172,7 +172,7 @@ TEST_CASE("plan files and headers have the staleness") {
     CHECK(has(text_of([&](json& it) { it["staleness"] = bad; }),
               "staleness: a staleness is 0 steps or more."));
   CHECK(has(text_of([](json& it) { it["staleness"] = "2"; }), "staleness"));
-  CHECK(has(text_of([](json& it) { it["version"] = 8; }), "\"staleness\" is not a known key"));
+  CHECK(has(text_of([](json& it) { it["version"] = 9; }), "\"staleness\" is not a known key"));
   CHECK(has(text_of([](json& it) { it["elements"][0]["parameters"][0].erase("update"); }),
             "staleness: a plan with staleness sends all gradients to owners"));
   CHECK(has(io::plan_header_text(s.net, s.by(3), "p"), "plan.staleness = 3;"));

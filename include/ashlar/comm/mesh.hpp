@@ -259,12 +259,12 @@ class basic_mesh {
     operations().poll();
   }
 
-  /// Opens a mailbox between the ranks of this mesh, which is a whole one. While this rank advances
-  /// transfers, handler(from, kind, letter) takes letters. Collective over the mesh.
+  /// Opens a mailbox between all ranks. While this rank advances transfers, handler(from, kind,
+  /// letter) takes letters. Collective. Throws ashlar::error if this mesh is a part of another one.
   template <class Handler>
-    requires requires(backend& back, Handler const& handler) { back.open_mailbox(handler); }
   auto open_mailbox(Handler const& handler) const {
-    return state_->back->open_mailbox(handler);
+    detail::require_whole(*state_);
+    return state_->back->open_mailbox(handler, *state_->transport);
   }
 
   void barrier() const {

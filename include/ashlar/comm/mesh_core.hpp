@@ -67,6 +67,14 @@ inline void require_root(collective kind, int root, int ranks) {
                              " has another one than rank 0. All ranks of a mesh must agree on it.");
 }
 
+/// Throws ashlar::error if a mesh is a part of another one, for a mailbox.
+inline void require_whole(mesh_core const& m) {
+  if (m.parent == nullptr) return;
+  throw error("mesh", "ranks write letters on a whole mesh, but mesh " + to_string(m.shape) +
+                          " is a part of one. Place the net on the whole mesh, or give a plan "
+                          "without staleness.");
+}
+
 /// Throws ashlar::error unless both are parts of one mesh, or whole.
 inline void require_one_mesh(mesh_core& from, mesh_core& to) {
   auto const whole = [](mesh_core& m) { return m.parent == nullptr ? &m : m.parent.get(); };

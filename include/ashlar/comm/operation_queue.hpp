@@ -109,6 +109,9 @@ class operation_queue {
   /// Such an operation is not pending: nothing waits for it.
   void serve(pending_operation& p) { whole_->services_.push_back(&p); }
   void stop_serving(pending_operation& p) { std::erase(whole_->services_, &p); }
+  /// Returns whether this rank serves others. Ranks begin and stop serving together, so this is the
+  /// same on all ranks between transfers.
+  bool serves() const { return !whole_->services_.empty(); }
   /// Returns whether poll() has something to advance.
   bool needs_polling() const { return !idle() || !whole_->services_.empty(); }
 

@@ -105,7 +105,7 @@ class dispatch {
     auto const& x = c.template kept<0>();
     auto const& p = c.template kept<1>();
     router_losses losses = c.template kept<2>();
-    if (o_.balance_over > 1 && losses.tokens > 0) add_loss_of_group(losses, p);
+    if (waits(losses.at) && losses.tokens > 0) add_loss_of_group(losses, p);
     auto const router = c.template parameter<0>();
     auto const sum = c.template gradient<0>();
     auto const& rows = rows_of(c.dy());
@@ -234,6 +234,10 @@ class dispatch {
     return chosen;
   }
 
+  /// Returns whether the balance loss of a micro-batch is known only after other micro-batches. A
+  /// step of one micro-batch has no others.
+  bool waits(nn::pass const& p) const { return o_.balance_over > 1 && p.micro_batches > 1; }
+
   /// Returns the gradients of the losses, and adds this rank's share of the losses to the report.
   template <class Call, class Probabilities>
   router_losses losses_of(Call const& c, Probabilities const& p,
@@ -252,12 +256,12 @@ class dispatch {
       made.adds_gradients = made.adds_gradients && !dx[a].is_partial();
       made.adds_losses = made.adds_losses && x[a].is_split();
     }
-    if (o_.balance_over == 1) made.by_probability = slopes_of(o_, of_all.chosen_by, 1, made);
+    if (!waits(c.pass())) made.by_probability = slopes_of(o_, of_all.chosen_by, 1, made);
     made.by_square = o_.z_loss * made.share();
     if (auto* const log = c.pass().mixtures;
         log != nullptr && c.pass().training && !c.pass().is_recomputed) {
       mixture_pass const here{c.pass().number, c.pass().element};
-      if (o_.balance_over > 1) log->loads[here] = of_all.chosen_by;
+      if (waits(c.pass())) log->loads[here] = of_all.chosen_by;
       auto& told = log->told[here];
       if (made.adds_losses) {
         told.balance_loss += balance_loss_of(made, p);

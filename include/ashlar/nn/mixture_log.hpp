@@ -103,7 +103,10 @@ class step_of_mixtures {
   }
   step_of_mixtures(step_of_mixtures const&) = delete;
   step_of_mixtures& operator=(step_of_mixtures const&) = delete;
-  ~step_of_mixtures() { log_.notes_faults = false; }
+  ~step_of_mixtures() {
+    log_.loads.clear();
+    log_.notes_faults = false;
+  }
 
  private:
   mixture_log& log_;

@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/comm/long_work.hpp>
 #include <ashlar/comm/mpi/mailbox.hpp>
 #include <ashlar/comm/stale_exchange.hpp>
 #include <ashlar/nn/model.hpp>
@@ -79,14 +80,13 @@ class stale_training {
   }
   stale_training(stale_training const&) = delete;
   stale_training& operator=(stale_training const&) = delete;
-  /// Waits until no letter is under way, since other ranks may wait for this owner. All ranks have
-  /// done the same number of steps.
+  /// Settles, since other ranks may wait for this owner. All ranks have done the same number of
+  /// steps.
   ~stale_training() {
     auto& operations = model_->mesh().operations();
     if (is_settled_ || watch_.is_passing() || operations.is_abandoned()) return;
     try {
-      wait();
-      model_->mesh().barrier();
+      settle();
     } catch (...) {
       operations.abandon();  // so the mailbox keeps its buffers, which MPI may still use
     }
@@ -99,6 +99,7 @@ class stale_training {
                    batch_data<typename Model::input_type, typename Model::target_type> const& data,
                    std::int64_t in_mean, std::string const& fault, std::int64_t& step) {
     step_clock const clock(*model_);
+    long_work const noted(model_->mesh(), "makes a step of a stale training");
     if (!fault.empty()) throw error("trainer", fault);
     auto const& mesh = model_->mesh();
     mesh.note_step(step);
@@ -116,10 +117,11 @@ class stale_training {
     model_->clear_gradients();
     walker.run(0, walker.first_synchronization(), input);
     double* const squares = total_.data() + 1;
-    for_each_use([&](tensor const& sum) {
+    for_each_owned([&](owned_parameter const& o) {
+      if (o.uses.size() > 1) return add_squares_of_uses(o, *squares);
       add_sum_of_squares(mesh.processor(), mesh.memory(),
-                         static_cast<T const*>(sum.template data_as<T>()), sum.local_elements(),
-                         squares);
+                         static_cast<T const*>(o.uses.front()->sum().template data_as<T>()),
+                         o.elements, squares);
     });
     download(mesh.processor(), static_cast<double const*>(total_.data()), 1, &total);
     double norm = 0;
@@ -209,6 +211,7 @@ class stale_training {
             [this](std::span<std::byte> to) { copy_values(to); }) {
     letters_ = model.mesh().open_mailbox(
         [this](int from, int kind, std::span<std::byte const> letter) {
+          model_->mesh().record().note_service();
           exchange_.take(from, kind, letter);
         });
     exchange_.open(*letters_);
@@ -250,12 +253,19 @@ class stale_training {
   }
   auto& own() { return owned_[static_cast<std::size_t>(model_->mesh().rank())]; }
 
-  /// Calls f(sum) for the gradient sum of each use of each parameter.
+  /// Calls f(o) for each parameter of each owner.
   template <class F>
-  void for_each_use(F const& f) const {
+  void for_each_owned(F const& f) const {
     for (auto const& of_rank : owned_)
-      for (auto const& o : of_rank)
-        for (auto const* const use : o.uses) f(use->sum());
+      for (auto const& o : of_rank) f(o);
+  }
+  /// Adds the squares of the sum of the gradients of a tied parameter's uses to `squares`.
+  static void add_squares_of_uses(owned_parameter const& o, double& squares) {
+    for (std::int64_t i = 0; i < o.elements; ++i) {
+      double sum = 0;
+      for (auto const* const use : o.uses) sum += double(use->sum().template data_as<T>()[i]);
+      squares += sum * sum;
+    }
   }
 
   /// Updates the parameters of this owner.

@@ -82,6 +82,9 @@ class trainer {
     stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_);
   }
 
+  trainer(trainer&&) = default;
+  trainer& operator=(trainer&&) = delete;
+
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if sizes
   /// of the data do not fit the model, if the ranks pass different data, or if the loss or gradient
   /// norm is not finite. In the checked mode of the mesh, also throws if ranks that hold the same
@@ -209,7 +212,12 @@ class trainer {
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
-    if (stale_) return stale_->step(programs_.walker(), data, in_mean, fault, step_);
+    if (stale_) {
+      auto report = stale_->step(programs_.walker(), data, in_mean, fault, step_);
+      report.unit = options_.unit;
+      report.model_flops_utilization = options_.utilization(report.seconds, model_->mesh().ranks());
+      return report;
+    }
     step_clock const clock(*model_);
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();

@@ -104,8 +104,11 @@ class backend {
                                                     void* shard, std::size_t element_size,
                                                     int number);
 
-  /// Opens a mailbox between the ranks of the mesh. The mesh must outlive it. Collective.
-  std::unique_ptr<mailbox> open_mailbox(mailbox::handler take) {
+  /// Opens a mailbox between the ranks of the mesh. The mesh must outlive it. Collective. Begins
+  /// with a barrier of `transport`, in which ranks serve those that have a mailbox already: MPI
+  /// does not do so while it makes a communicator.
+  std::unique_ptr<mailbox> open_mailbox(mailbox::handler take, ashlar::communicator& transport) {
+    transport.barrier();
     MPI_Comm own = MPI_COMM_NULL;
     check(MPI_Comm_dup(handles_.comm(), &own));
     handles_.keep_communicator(own);

@@ -81,7 +81,8 @@ class communicator final : public ashlar::communicator {
 
   void barrier() override {
     auto const number = record_->began("a barrier", part_);
-    if (operations_->needs_polling()) {
+    // All ranks must call the same one of the two functions, so pending operations do not matter.
+    if (operations_->serves()) {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Ibarrier(comm_, &request));
       waiting_->until([&] {
@@ -222,6 +223,8 @@ class communicator final : public ashlar::communicator {
   group const& group_of(axis_list const& axes) {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
+    // MPI_Comm_split does not serve other ranks, and returns only when all ranks have called it.
+    if (operations_->serves()) barrier();
     auto const number = record_->began("the creation of groups of ranks", part_);
     watch::flight_record::waiting const noted(*record_);
     group g;

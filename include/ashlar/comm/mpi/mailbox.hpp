@@ -82,7 +82,12 @@ class mailbox final : public pending_operation {
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       auto& e = expected_[i];
       if (!has_ended(e)) continue;
-      take_(e.rank, e.kind, std::span<std::byte const>(e.buffer.get(), e.bytes));
+      try {
+        take_(e.rank, e.kind, std::span<std::byte const>(e.buffer.get(), e.bytes));
+      } catch (...) {
+        operations_->abandon();
+        throw;
+      }
       receive(e);
     }
     for (auto& s : sent_) has_ended(s);

@@ -65,6 +65,8 @@ class flight_record {
     }
     count_event();
   }
+  /// Records that this rank has done something for another one, maybe while it waits.
+  void note_service() { count_event(); }
   /// Records that all operations up to `number` have ended.
   void ended_up_to(std::uint64_t number) {
     std::lock_guard const lock(mutex_);

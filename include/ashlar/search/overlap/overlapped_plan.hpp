@@ -174,8 +174,8 @@ inline void check_overlapped(problem const& net, topology const& t) {
     throw error("search::optimal",
                 "a search of the least overlapped time does not update parameters apart from their "
                 "storage. Leave problem::updates_apart off, or problem::overlap.");
-  if (net.interleaved > max_turns)
-    throw error("search::optimal", std::to_string(net.interleaved) +
+  if (serial.interleaved > max_turns)
+    throw error("search::optimal", std::to_string(serial.interleaved) +
                                        " micro-batches are too many for a search of the least "
                                        "overlapped time. Set interleaved to at most " +
                                        std::to_string(max_turns) + ".");

@@ -51,7 +51,6 @@ class turn_bounds {
           if (joint < chain.size()) tabulate_passes(on, joint);
     std::stable_sort(passes_.begin(), passes_.end(),
                      [](auto const& a, auto const& b) { return a.of_chain > b.of_chain; });
-    if (passes_.size() > most_means) passes_.resize(most_means);
   }
 
   /// Returns whether every step with choice c of element i takes `limit` seconds or more.
@@ -307,7 +306,16 @@ class turn_bounds {
       for (auto const& table : mean.to_come) least = std::min(least, own(0, c) + table[0][c]);
     mean.of_chain = least;
     passes_.push_back(std::move(mean));
+    if (passes_.size() > most_means) passes_.erase(least_mean());
     return least;
+  }
+
+  /// Returns the mean of passes_ with the least bound of the whole chain; the last one of equals.
+  std::vector<mean_of_passes>::iterator least_mean() {
+    auto found = passes_.begin();
+    for (auto it = passes_.begin(); it != passes_.end(); ++it)
+      if (it->of_chain <= found->of_chain) found = it;
+    return found;
   }
 
   /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later element

@@ -27,10 +27,11 @@
 //
 // Of two labels A and B with the same last choice, B is dropped if A is at least as good whatever
 // follows. Let A be later than B by f seconds in the forward pass and by b seconds in the backward
-// pass (turn_times::behind). A is at least as good if f + b <= 0 and its other numbers are not
-// worse.
+// pass, at most and whatever its other moves are (later_in). A is at least as good if f + b <= 0
+// and its other numbers are not worse.
 //
 // Choices and labels whose bound (turn_bounds.hpp) is not below the limit are dropped.
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -214,8 +215,9 @@ class turn_search {
     if (m.steps.empty()) return;
     for (int k = 0; k < turn_links; ++k) {
       double const each = m.on(k);
-      // By the end of a micro-batch's move, the link has carried all moves of the pass so far.
-      for (int b = 0; b < moved_by_pass(); ++b)
+      // By the end of a micro-batch's move, the link has carried all moves of the pass so far. With
+      // several groups, weights move in only one of the groups whose seconds the state counts.
+      for (int b = 0; b < turns() && is_one(); ++b)
         pass.ready[b] = std::max(pass.ready[b], l.moved[p][k] + (b + 1) * each);
       l.last[p][k] = each;
       l.moved[p][k] += moved_by_pass() * each;
@@ -302,8 +304,22 @@ class turn_search {
           return false;
     }
     if (!has_paths()) return true;
-    return a.forward.behind(b.forward, turns()) + a.backward.behind(b.backward, turns()) <=
+    return later_in(0, a.forward, b.forward, a, b) + later_in(1, a.backward, b.backward, a, b) <=
            slack / chain_.groups;
+  }
+
+  /// Returns the most seconds by which pass p of label a is later than that of label b, with states
+  /// x and y, whatever follows. What follows includes that the pass waits for its moves.
+  double later_in(int p, turn_times const& x, turn_times const& y, label const& a,
+                  label const& b) const {
+    double most = x.behind(y, turns());
+    if (!is_one()) return most;
+    double const more = (turns() - 1) * std::max(0.0, y.open - x.open);
+    for (int k = 0; k < turn_links; ++k) {
+      double const moved = a.moved[p][k] - b.moved[p][k];
+      most = std::max({most, moved + more, moved - turns() * (a.last[p][k] - b.last[p][k]) + more});
+    }
+    return most;
   }
 
   /// Drops all labels of a list, and lowers lost() to the least of their bounds.
