@@ -121,6 +121,7 @@ class turn_search {
     double hidden[2]{}, exposed[2]{};
     int node = -1;
     double bound = 0;
+    double work = 0;  ///< a lower bound of the seconds of the processor in a whole step
   };
   using label_lists = std::vector<std::vector<label>>;  // by the choice of the last element
   /// A choice of an element, and the node of the element before it.
@@ -246,6 +247,7 @@ class turn_search {
       for (auto& l : list) {
         add(i, c, l);
         l.bound = std::max(l.bound, bound_of(i, c, l));
+        l.work = busy(l) + bounds_.work_behind(i, c);
       }
       drop(list);
       if (stopped_) lose(list);
@@ -328,22 +330,38 @@ class turn_search {
     list.clear();
   }
 
+  /// Drops dominated labels, and labels beyond the permitted number. If there are too many, keeps
+  /// half of them for the least bounds and half for the least work: the bounds of many labels are
+  /// equal, because they say more about the rest of the chain than about the label.
   void drop(std::vector<label>& list) {
     std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
     std::stable_sort(list.begin(), list.end(), [](label const& a, label const& b) {
       return a.bound != b.bound ? a.bound < b.bound : a.load[0] + a.load[1] < b.load[0] + b.load[1];
     });
+    std::vector<label const*> order;
+    for (auto const& l : list) order.push_back(&l);
+    if (static_cast<int>(list.size()) > options_.labels) {
+      auto by_work = order;
+      std::stable_sort(by_work.begin(), by_work.end(),
+                       [](label const* a, label const* b) { return a->work < b->work; });
+      std::vector<label const*> both;
+      for (std::size_t k = 0; k < order.size(); ++k) {
+        both.push_back(order[k]);
+        both.push_back(by_work[k]);
+      }
+      order = std::move(both);
+    }
     std::vector<label> kept;
-    for (auto const& l : list) {
+    for (label const* const l : order) {
       bool const needed = std::none_of(kept.begin(), kept.end(),
-                                       [&](label const& k) { return is_no_worse(k, l, slack_); });
+                                       [&](label const& k) { return is_no_worse(k, *l, slack_); });
       if (!needed) continue;
       if (static_cast<int>(kept.size()) == options_.labels) {
-        lost_ = std::min(lost_, l.bound);
-        break;
+        lost_ = std::min(lost_, l->bound);
+        continue;
       }
-      std::erase_if(kept, [&](label const& k) { return is_no_worse(l, k, 0); });
-      kept.push_back(l);
+      std::erase_if(kept, [&](label const& k) { return is_no_worse(*l, k, 0); });
+      kept.push_back(*l);
     }
     list = std::move(kept);
   }
