@@ -99,9 +99,10 @@ TEST_CASE("plans for another mesh or another net, and empty plans") {
   auto const longer = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3), nn::gelu());
   auto const relu = nn::chain(nn::linear(4, 6), nn::relu(), nn::linear(6, 3));
   CHECK(message_of([&] { nn::place<double>(wider, m, plan); }) ==
-        "nn::place: the plan was made for another net: its extents, layers or element type are "
-        "different. Search again for this net.");
-  CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }), "element type are different"));
+        "nn::place: the plan was made for another net: its extents, layers, element type or "
+        "imbalance of experts are different. Search again for this net.");
+  CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }),
+            "element type or imbalance of experts are different"));
   CHECK(has(message_of([&] { nn::place<double>(longer, m, plan); }),
             "it has 4 elements, this net has 5."));
   CHECK(has(message_of([&] { nn::place<double>(relu, m, plan); }), "made for another net"));

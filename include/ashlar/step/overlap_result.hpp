@@ -21,6 +21,8 @@ struct overlap_options {
   /// is used even if the step is not faster with it.
   bucket_rule division{};
   bool renews_first = true;  ///< whether parameters may be renewed in the next step
+  /// How weights may be gathered before their use; the fastest way within `limit` is taken. Without
+  /// a limit, a rank may hold the gathered weights of up to 16 elements.
   inplace_vector<prefetch_options, 9> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
       {4, gathered::each_pass},          {8, gathered::each_pass},
