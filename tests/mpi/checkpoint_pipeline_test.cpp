@@ -16,6 +16,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/shared_folder.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/checkpoint/training.hpp>
@@ -137,8 +138,7 @@ void save_and_load(Net const& net, bool few = false) {
   auto const list = all_stagings();
   // Testing all pairs of a writer and a reader takes long. So by default only stagings on one rank
   // or on all ranks write, and each writer has only a few readers.
-  auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
-  bool const all = wanted != nullptr && std::string_view(wanted) == "all";
+  bool const all = wants_all("ASHLAR_CHECKPOINTS");
   std::size_t const stride = all ? 1 : few ? list.size() : list.size() / 3;
   for (std::size_t w = 0; w < list.size(); w += few ? 2 : 1) {
     if (list[w].ranks != 1 && list[w].ranks != world_size()) continue;

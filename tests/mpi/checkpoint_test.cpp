@@ -17,6 +17,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/shared_folder.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/checkpoint/training.hpp>
@@ -121,8 +122,7 @@ TEST_CASE("saved on one number of ranks under one plan, loaded on another number
   auto const problem = problem_of(gpt, batch);
   // Each pair of numbers of ranks is tested, and each pair of plans. Testing all combinations of
   // both kinds of pairs takes too long.
-  auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
-  bool const all = wanted != nullptr && std::string_view(wanted) == "all";
+  bool const all = wants_all("ASHLAR_CHECKPOINTS");
   using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,
                                    ashlar::machine const&);
   std::vector<plan_of> const plans{

@@ -13,13 +13,13 @@
 // With ASHLAR_CROSSINGS=each, each pair does so.
 
 #include <cstring>
-#include <string_view>
 #include <type_traits>
 
 #include <doctest/doctest.h>
 #include <support/crossing_traffic.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/tensor/cross_mesh.hpp>
 #include <ashlar/tensor/factory.hpp>
@@ -36,8 +36,7 @@ struct extent_of_test {
 };
 
 extent_of_test wanted_crossings() {
-  char const* const value = std::getenv("ASHLAR_CROSSINGS");
-  std::string_view const wanted = value == nullptr ? "" : value;
+  auto const wanted = wanted_cases("ASHLAR_CROSSINGS");
   return {wanted == "each", wanted == "each" || wanted == "all"};
 }
 

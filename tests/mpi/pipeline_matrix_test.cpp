@@ -25,7 +25,6 @@
 //   chunks       four stages on each of at most two parts, interleaved
 //   DualPipeV    with all backward passes whole; it has split and whole passes
 
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -37,6 +36,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/staged_nets.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -203,10 +203,7 @@ class pipeline_matrix {
  private:
   using reference = matrix_reference<Net, Batch>;
 
-  static std::string_view wanted() {
-    char const* const value = std::getenv("ASHLAR_PIPELINES");
-    return value == nullptr ? "" : value;
-  }
+  static std::string_view wanted() { return wanted_cases("ASHLAR_PIPELINES"); }
   static bool runs_all() { return wanted() == "all" || wanted() == "each"; }
   /// Returns n if one in n cases runs.
   static unsigned one_in() {

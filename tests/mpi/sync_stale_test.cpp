@@ -122,6 +122,19 @@ bool copies_are_equal(ashlar::mesh const& m, Model& model) {
   return equal;
 }
 
+/// Takes `stale_steps` steps. Each trainer takes three of them, before end(trainer) is called.
+template <class Model, class End>
+void train_in_threes(Model& model, End const& end) {
+  for (int first = 0; first < stale_steps; first += 3) {
+    train::trainer trainer(model, train::sgd{.lr = 0.1},
+                           {.schedule = train::warmup_cosine{2, 10, 0.1}});
+    trainer.continue_after(first);
+    for (int step = first; step < std::min(first + 3, stale_steps); ++step)
+      trainer.step(tiny_batch(step));
+    end(trainer);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("with a staleness of 0, training has the bits of synchronous owners") {
@@ -206,19 +219,14 @@ TEST_CASE("a stale training goes on in another trainer after it has settled") {
   auto const right = trained(m, plan, train::sgd{.lr = 0.1});
   auto model = nn::place<float>(tiny_gpt, m, plan, 7);
   int arrays = 0;
-  for (int first = 0; first < stale_steps; first += 3) {
-    train::trainer trainer(model, train::sgd{.lr = 0.1},
-                           {.schedule = train::warmup_cosine{2, 10, 0.1}});
-    trainer.continue_after(first);
-    for (int step = first; step < std::min(first + 3, stale_steps); ++step)
-      trainer.step(tiny_batch(step));
+  train_in_threes(model, [&](auto& trainer) {
     CHECK(has(message_of([&] { trainer.for_each_array([](auto&&...) {}); }),
               "trainer: parameters are stale, and their owners may still update them. Call "
               "settle() on every rank before a checkpoint."));
     CHECK(has(message_of([&] { trainer.continue_after(1); }), "Call settle() on every rank"));
     trainer.settle();
     trainer.for_each_array([&](auto&&...) { ++arrays; });
-  }
+  });
   CHECK(arrays > 0);
   CHECK(values_of(model) == right.values);
 }
@@ -229,13 +237,7 @@ TEST_CASE("a trainer that ends settles the parameters, for the model's next user
   auto const plan = owners_plan(m, 0);
   auto const right = trained(m, plan, train::sgd{.lr = 0.1});
   auto model = nn::place<float>(tiny_gpt, m, plan, 7);
-  for (int first = 0; first < stale_steps; first += 3) {
-    train::trainer trainer(model, train::sgd{.lr = 0.1},
-                           {.schedule = train::warmup_cosine{2, 10, 0.1}});
-    trainer.continue_after(first);
-    for (int step = first; step < std::min(first + 3, stale_steps); ++step)
-      trainer.step(tiny_batch(step));
-  }
+  train_in_threes(model, [](auto&) {});
   CHECK(copies_are_equal(m, model));
   CHECK(values_of(model) == right.values);
 }

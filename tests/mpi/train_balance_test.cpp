@@ -17,6 +17,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/slope_errors.hpp>
 #include <support/wants_all.hpp>
 
 #include <ashlar/nn/moe.hpp>
@@ -173,21 +174,7 @@ TEST_CASE("gradients of a balance loss over micro-batches are those of finite di
   total();
   walker.hand_out_gradients();
   auto const gradients = gradients_of(model);
-  auto values = values_of(model);
-  double worst = 0;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    for (std::size_t i = 0; i < std::min<std::size_t>(values[k].size(), 28); ++i) {
-      double const before = values[k][i], h = 1e-5;
-      auto const at = [&](double offset) {
-        values[k][i] = before + offset;
-        set_values(model, values);
-        return total();
-      };
-      double const slope = (at(h) - at(-h)) / (2 * h);
-      at(0);
-      worst = std::max(worst, std::abs(slope - gradients[k][i]));
-    }
-  CHECK(worst < 1e-8);
+  CHECK(worst_slope_error(model, values_of(model), gradients, total, 28) < 1e-8);
 }
 
 TEST_CASE("too few micro-batches take turns for a balance loss") {

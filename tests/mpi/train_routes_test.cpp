@@ -16,6 +16,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/slope_errors.hpp>
 #include <support/wants_all.hpp>
 
 #include <ashlar/nn/moe.hpp>
@@ -206,20 +207,7 @@ TEST_CASE("gradients at fixed routes are those of the loss with the losses of th
   total();
   model.synchronize();
   auto const gradients = gradients_of(model);
-  double worst = 0;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    for (std::size_t i = 0; i < values[k].size(); ++i) {
-      double const before = values[k][i], h = 1e-5;
-      auto const at = [&](double offset) {
-        values[k][i] = before + offset;
-        set_values(model, values);
-        return total();
-      };
-      double const slope = (at(h) - at(-h)) / (2 * h);
-      at(0);
-      worst = std::max(worst, std::abs(slope - gradients[k][i]));
-    }
-  CHECK(worst < 1e-8);
+  CHECK(worst_slope_error(model, values, gradients, total) < 1e-8);
 }
 
 TEST_CASE("recorded routes are those that another plan takes, and can be replayed there") {

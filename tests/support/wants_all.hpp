@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Says whether a test is to run all its cases, as the line `// thorough: NAME=all` of its file has
-// it (CONTRIBUTING.md).
+// Says which of its cases a test is to run. The line `// thorough: NAME=all` of its file asks for
+// all of them (CONTRIBUTING.md).
 
 #include <cstdlib>
 #include <string_view>
 
 namespace ashlar_test {
 
-/// Returns whether the environment variable `name` is "all".
-inline bool wants_all(char const* name) {
+/// Returns the value of the environment variable `name`, or an empty text if it is not set.
+inline std::string_view wanted_cases(char const* name) {
   char const* const value = std::getenv(name);
-  return value != nullptr && std::string_view(value) == "all";
+  return value == nullptr ? "" : value;
 }
+/// Returns whether the environment variable `name` is "all".
+inline bool wants_all(char const* name) { return wanted_cases(name) == "all"; }
 
 }  // namespace ashlar_test

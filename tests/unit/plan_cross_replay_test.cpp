@@ -13,13 +13,12 @@
 // extent 2 on each side: 12,996 pairs, of which 8,464 have three axes on both sides. By default,
 // these are all pairs with at most two axes a side, and one in 61 of the others.
 
-#include <cstdlib>
 #include <map>
 #include <random>
-#include <string_view>
 
 #include <doctest/doctest.h>
 #include <support/replayed_bytes.hpp>
+#include <support/wants_all.hpp>
 
 #include <ashlar/placement/text.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
@@ -107,11 +106,6 @@ void replay_move(dense const& x, mesh_part const& source, placement const& p,
   ++count.plans;
 }
 
-bool replays_all() {
-  char const* const wanted = std::getenv("ASHLAR_CROSSINGS");
-  return wanted != nullptr && std::string_view(wanted) == "all";
-}
-
 }  // namespace
 
 TEST_CASE("plans between parts of up to three axes, replayed index by index") {
@@ -166,7 +160,7 @@ TEST_CASE("pairs of placements on up to three axes a side, replayed index by ind
     for (topology const& other : {two, four, eight}) {
       auto const source = part_of(whole, ranks_from(0, one.ranks()), one);
       auto const target = part_of(whole, ranks_from(8, other.ranks()), other);
-      bool const all = replays_all() || std::max(one.axes(), other.axes()) < 3;
+      bool const all = wants_all("ASHLAR_CROSSINGS") || std::max(one.axes(), other.axes()) < 3;
       for (auto const& p : all_placements(2, one.axes()))
         for (auto const& q : all_placements(2, other.axes())) {
           of_three += one.axes() == 3 && other.axes() == 3;
@@ -176,7 +170,7 @@ TEST_CASE("pairs of placements on up to three axes a side, replayed index by ind
     }
   CHECK(pairs == (4 + 18 + 92) * (4 + 18 + 92));
   CHECK(of_three == 92 * 92);
-  if (replays_all()) CHECK(done.plans == int(pairs));
+  if (wants_all("ASHLAR_CROSSINGS")) CHECK(done.plans == int(pairs));
   CHECK(done.plans >= (4 + 18) * (4 + 18));
   CHECK(done.unreduced > 0);
   MESSAGE(done.plans, " of ", pairs, " pairs, of which ", done.unreduced, " cross as addends");

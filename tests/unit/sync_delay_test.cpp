@@ -13,9 +13,6 @@
 
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/plan_header.hpp>
-#include <ashlar/nn/describe.hpp>
-#include <ashlar/nn/gpt.hpp>
-#include <ashlar/search/baselines.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pass_trial.hpp>
@@ -26,6 +23,8 @@
 #include <ashlar/sync/optimal.hpp>
 #include <ashlar/sync/pinned.hpp>
 
+#include "tied_gpt_problem.hpp"
+
 namespace ashlar_test {
 namespace {
 
@@ -35,15 +34,7 @@ namespace search = ashlar::search;
 namespace sync = ashlar::sync;
 using nlohmann::json;
 
-struct delayed_net {
-  search::problem net = any_length(
-      nn::describe<float>(nn::tied(nn::embedding(12, 8), nn::repeat(2, nn::gpt_block(8, 2)),
-                                   nn::output_embedding(8, 12)),
-                          nn::token_batch{4, 4, 2}));
-  ashlar::topology mesh{{"gpu", 4}};
-  ashlar::machine machine = ashlar::machines::workstation;
-  search::plan plain = search::data_parallel(net, mesh, machine);
-
+struct delayed_net : tied_gpt_problem {
   search::plan by(char const* name, int delay) const {
     return sync::delayed{delay}(net, sync::named(name, net, plain, machine), machine);
   }

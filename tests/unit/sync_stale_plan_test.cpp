@@ -14,14 +14,13 @@
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/io/plan_header.hpp>
-#include <ashlar/nn/describe.hpp>
-#include <ashlar/nn/gpt.hpp>
-#include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/delayed.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
 #include <ashlar/sync/pinned.hpp>
+
+#include "tied_gpt_problem.hpp"
 
 namespace ashlar_test {
 namespace {
@@ -32,15 +31,7 @@ namespace search = ashlar::search;
 namespace sync = ashlar::sync;
 using nlohmann::json;
 
-struct stale_net {
-  search::problem net = any_length(
-      nn::describe<float>(nn::tied(nn::embedding(12, 8), nn::repeat(2, nn::gpt_block(8, 2)),
-                                   nn::output_embedding(8, 12)),
-                          nn::token_batch{4, 4, 2}));
-  ashlar::topology mesh{{"gpu", 4}};
-  ashlar::machine machine = ashlar::machines::workstation;
-  search::plan plain = search::data_parallel(net, mesh, machine);
-
+struct stale_net : tied_gpt_problem {
   search::plan by(int staleness) const {
     return sync::owners{.staleness = staleness}(net, plain, machine);
   }

@@ -39,6 +39,9 @@ struct mesh_core {
   bool is_checked = false;
   char const* label = nullptr;  ///< names what later transfers move (operation_label.hpp)
   std::shared_ptr<watch::watchdog> watching;  ///< null if this mesh is not watched
+
+  /// Returns the state of the whole mesh.
+  mesh_core& whole_mesh() { return parent == nullptr ? *this : *parent; }
 };
 
 namespace detail {
@@ -77,8 +80,7 @@ inline void require_whole(mesh_core const& m) {
 
 /// Throws ashlar::error unless both are parts of one mesh, or whole.
 inline void require_one_mesh(mesh_core& from, mesh_core& to) {
-  auto const whole = [](mesh_core& m) { return m.parent == nullptr ? &m : m.parent.get(); };
-  if (whole(from) != whole(to))
+  if (&from.whole_mesh() != &to.whole_mesh())
     throw error("redistribute", "from mesh " + to_string(from.shape) + " to mesh " +
                                     to_string(to.shape) +
                                     ": these are not parts of one mesh. Make both by mesh.part "

@@ -57,9 +57,6 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     plain = transport = this->back->make_transport(what, rank, *operations, *from->plain);
     if (rank >= 0) here = shape.coordinates_of(rank);
   }
-
-  /// Returns the state of the whole mesh.
-  mesh_core& whole_mesh() { return parent == nullptr ? static_cast<mesh_core&>(*this) : *parent; }
 };
 
 }  // namespace ashlar

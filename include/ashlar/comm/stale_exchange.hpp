@@ -104,9 +104,9 @@ class stale_exchange {
   /// Asks for values of this staleness, which is at most that of the training.
   void read(std::int64_t step, int staleness) {
     missing_ = 0;
-    for_each_owner([&](int, part const&) { ++missing_; });
     read_request const r{step, staleness};
     for_each_owner([&](int owner, part const&) {
+      ++missing_;
       letters_->send(owner, read_kind, sizeof r, [&](std::span<std::byte> letter) {
         std::memcpy(letter.data(), &r, sizeof r);
       });

@@ -85,7 +85,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   // synchronize) to the part of the first use.
 
   /// Adds the action that begins to send a tied parameter, or the gradient of its later use.
-  /// Returns the index of the crossing. The tensor leaves at placement `to`.
+  /// Returns the index of the crossing that carries the tensor. The tensor leaves its part of the
+  /// mesh at placement `to`.
   int begin_tie_send(tie const& t, phase when, placement const& to, int number, int plan) {
     bool const value = when == phase::forward;
     int const k = enter_tie(t, value);

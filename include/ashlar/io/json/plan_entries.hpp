@@ -34,10 +34,15 @@ inline void refuse_unknown_entries(nlohmann::json const& p, later_entries const&
   refuse_unknown_keys(p, "parameter", keys);
 }
 
+/// Returns moe_options::imbalance of an element that routes tokens.
+inline double imbalance_of(search::layer_spec const& spec) {
+  return double(spec.y.fullest) / evenly_full;
+}
+
 /// Throws ashlar::error if an element that routes tokens is not for the imbalance of the layer in
 /// the net.
 inline void check_imbalance(nlohmann::json const& element, search::layer_spec const& spec) {
-  double const own = double(spec.y.fullest) / evenly_full;
+  double const own = imbalance_of(spec);
   double const imbalance = element.at("imbalance").get<double>();
   auto const text = [](double value) { return nlohmann::json(value).dump(); };
   if (!(imbalance >= 1 && imbalance <= 1000))

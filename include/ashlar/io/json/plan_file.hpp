@@ -76,8 +76,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
     }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
-    if (search::routes_tokens(net.spec(i)))
-      element["imbalance"] = double(net.spec(i).y.fullest) / evenly_full;
+    if (search::routes_tokens(net.spec(i))) element["imbalance"] = imbalance_of(net.spec(i));
     list.push_back(element);
   }
   return list;

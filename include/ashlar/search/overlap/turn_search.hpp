@@ -352,13 +352,16 @@ class turn_search {
       order = std::move(both);
     }
     std::vector<label> kept;
+    auto const is_needed = [&](label const& l) {
+      return std::none_of(kept.begin(), kept.end(),
+                          [&](label const& k) { return is_no_worse(k, l, slack_); });
+    };
     for (label const* const l : order) {
-      bool const needed = std::none_of(kept.begin(), kept.end(),
-                                       [&](label const& k) { return is_no_worse(k, *l, slack_); });
-      if (!needed) continue;
+      if (!is_needed(*l)) continue;
       if (static_cast<int>(kept.size()) == options_.labels) {
-        lost_ = std::min(lost_, l->bound);
-        continue;
+        // In `list` the first label that is needed has the least bound of all that are lost.
+        lost_ = std::min(lost_, std::find_if(list.begin(), list.end(), is_needed)->bound);
+        break;
       }
       std::erase_if(kept, [&](label const& k) { return is_no_worse(*l, k, 0); });
       kept.push_back(*l);
