@@ -236,6 +236,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
   static_assert(element_count<Layer>() > 0,
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
+  static_assert(search::staleness_fault(Plan) == nullptr,
+                "nn::place: parameters of the constexpr plan are stale, but ranks also wait for "
+                "each other along the axis of its mesh. Give a plan that splits only the batch, "
+                "and change it by sync::owners{.staleness = K}.");
   search::plan chosen = search::with_capacity<search::dynamic_size>(Plan);
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, chosen.mesh);
   return detail::place_with<T>(with_loss(net), detail::builder_for<Layer>(m, seed),

@@ -41,11 +41,10 @@ constexpr bool has_local_passes(program const& p) {
 
 }  // namespace step_detail
 
-/// Returns why no training can run with the staleness of a plan, or null if one can, or if the plan
-/// is synchronous. `m` is any machine. Expects a plan whose placements are legal.
+/// Returns why no net can be trained with the staleness of a plan, or null if the plan alone does
+/// not rule it out, or if the plan is synchronous.
 template <int N>
-constexpr char const* staleness_fault(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                                      machine const& m) {
+constexpr char const* staleness_fault(basic_plan<N> const& chosen) {
   if (!is_stale(chosen)) return nullptr;
   if (chosen.staleness < 0)
     return "a staleness is 0 steps or more. Write 0 or more, or sync::asynchronous.";
@@ -64,6 +63,16 @@ constexpr char const* staleness_fault(basic_problem<N> const& net, basic_plan<N>
     return "a plan with staleness sends all gradients to owners, and ranks read copies. Give all "
            "parameters sync::owners{.staleness = K} in a plan that splits only the batch, or leave "
            "out the staleness.";
+  return nullptr;
+}
+
+/// Returns why a net cannot be trained with the staleness of a plan, or null if it can, or if the
+/// plan is synchronous. `m` is any machine. Expects a plan whose placements are legal.
+template <int N>
+constexpr char const* staleness_fault(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                                      machine const& m) {
+  if (!is_stale(chosen)) return nullptr;
+  if (char const* const wrong = staleness_fault(chosen)) return wrong;
   if (!step_detail::has_local_passes(build(net, chosen, m)))
     return "other moves of the plan use the axis along which parameters are stale, so ranks would "
            "wait for each other in each step. Give a plan that splits only the batch, or leave out "
