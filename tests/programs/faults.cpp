@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small net on 4 ranks. Rank 2 commits the fault that the argument names. A fault in the
+// Trains a small net on 4 ranks, after stage_ in two pipeline stages and after stale_ with stale
+// parameters. Rank 2 commits the fault that the argument names. A fault in the
 // middle of a step (inner_throw, inner_kill) is committed by the rank that the second argument
 // names. tests/scripts/faults.sh runs this program and contains the table of faults.
 
@@ -19,6 +20,7 @@
 #include <ashlar/nn.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/owners.hpp>
 #include <ashlar/tensor.hpp>
 #include <ashlar/tensor/routed.hpp>
 #include <ashlar/train.hpp>
@@ -118,7 +120,8 @@ void train_with_fault_in_pass(ashlar::mesh const& m, std::string const& how, int
 void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
   bool const is_faulty = m.rank() == 2;
   bool const in_stages = how.starts_with("stage_");
-  if (in_stages) how.erase(0, 6);
+  bool const is_stale = how.starts_with("stale_");
+  if (in_stages || is_stale) how.erase(0, 6);
   if (how == "machine") {
     auto machine = m.machine();
     machine.memory += is_faulty ? 1 : 0;
@@ -129,6 +132,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
   auto plan = ashlar::search::data_parallel(problem, m.topology(), m.machine());
   if (how == "plan" && is_faulty)
     plan = ashlar::search::tensor_parallel(problem, m.topology(), m.machine());
+  if (is_stale) plan = ashlar::sync::owners{.staleness = 1}(problem, plan, m.machine());
   std::uint64_t const seed = how == "seed" && is_faulty ? 2 : 1;
   auto model = in_stages ? nn::place<float>(net, m, two_stages(problem, m), seed)
                          : nn::place<float>(net, m, plan, seed);
@@ -159,7 +163,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
       if (how == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(600));
     }
     if (step == 3 && how == "experts") fill_one_expert(m);
-    if (step == 3 && !in_stages) call_collectives(m, how, is_faulty);
+    if (step == 3 && !in_stages && !is_stale) call_collectives(m, how, is_faulty);
     trainer.step(batch);
     if (how == "save" && step == 3) ashlar::checkpoint::save(folder, trainer);
   }
@@ -170,8 +174,10 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
 
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
-  ashlar::mesh const m(env.world(), {{"node", 2}, {"gpu", 2}});
   std::string const how = argc > 1 ? argv[1] : "none", more = argc > 2 ? argv[2] : "";
+  ashlar::mesh const m(env.world(), how.starts_with("stale_")
+                                        ? ashlar::topology{{"node", 4}}
+                                        : ashlar::topology{{"node", 2}, {"gpu", 2}});
   if (how.starts_with("inner_")) train_with_fault_in_pass(m, how.substr(6), std::stoi(more));
   else train(m, how, more);
 }

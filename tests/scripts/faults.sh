@@ -119,6 +119,9 @@ collective_faults() {
     fault "inner_kill $rank" "$(killed $rank)"
   done
   late stage_stop 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
+  job stale_none
+  [ "$status" -eq 0 ] || complain "exit status $status with stale parameters and without a fault"
+  fault stale_kill "$(killed 2)"
   fault stage_throw '\[rank 2\] error: reader: the file of this rank has ended'
   fault kill "$(killed 2)"
   late stop "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
@@ -132,6 +135,7 @@ collective_faults() {
   late doubled 'a barrier \(number[^.]*, for rank 2\.' "$gather \(number 5 [^.]*, for rank 0\."
   late order "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number[^.]*, for rank 0\.'
   fault crash "$(killed 2)"
+  late stale_stop 'a read of stale parameters \(number[^:]*, for rank' 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
   late stage_leave 'a crossing between two parts \(number[^:]*, for rank 2\.' 'has left this mesh'
   [ "$transport" = messages ] && export ASHLAR_CHECK=on
   fault placement "$other|mesh: the ranks are at different transfers. .*all-to-all"

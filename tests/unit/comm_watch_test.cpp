@@ -269,6 +269,10 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   ask(&computes);
   CHECK(question.must_wait_on(2));
   CHECK_FALSE(question.must_wait_on(10));
+  auto blocked = waits;  // its long work is blocked: it waits for others
+  blocked.work = "writes a file";
+  ask(&blocked);
+  CHECK_FALSE(question.must_wait_on(2));
   ask(nullptr);
   CHECK(has(question.findings("", 2), "Rank 0 does not answer: its process "));
   question.forget();

@@ -47,8 +47,9 @@ class inquiry {
   /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
   int lower_reporter() const;
   /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. The
-  /// result is true for up to ten timeouts if any rank says that it does long work, or if no other
-  /// host answers, because a rank on such a host may do long work without this rank knowing it.
+  /// result is true for up to ten timeouts if any rank does long work and does not itself wait, or
+  /// if no other host answers, because a rank on such a host may do long work without this rank
+  /// knowing it.
   bool must_wait_on(double waits) const;
   /// Returns the diagnosis of the answers, and writes the flight record (record_file.hpp). `why` is
   /// what is known without the diagnosis. `waits` are the seconds for which this rank waits.
@@ -123,7 +124,7 @@ ASHLAR_INLINE bool inquiry::must_wait_on(double waits) const {
   auto const& contacts = socket_.ranks();
   int working = 0, remote = 0, silent = 0;
   for (auto const& a : answers_) {
-    working += !a.work.empty();
+    working += !a.work.empty() && a.waits < timeout() / 2;
     auto const host = contacts[static_cast<std::size_t>(a.rank)].host;
     if (host == contacts[static_cast<std::size_t>(rank_)].host) continue;
     ++remote;
