@@ -55,8 +55,8 @@ class bounded_choices {
     narrow(upper);
   }
 
-  /// Drops more choices that cannot be part of a plan of at most weight `upper`, by the exact costs
-  /// of residual blocks. Expects that `restrict` was called before.
+  /// Uses the exact costs of residual blocks to drop more choices that cannot be part of a plan
+  /// whose weight is at most `upper`. Expects that `restrict` was called before.
   constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);

@@ -118,8 +118,8 @@ class search_by_roles {
   }
 
  private:
-  /// A limit for plan(): it searches all remaining choices in all shard orders only if they are at
-  /// most this many. Searching that many takes a few hundredths of a second.
+  /// plan() searches the remaining choices in all shard orders only if there are at most this many
+  /// of them, each shard order counted. Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -163,7 +163,8 @@ class search_by_roles {
   double bound_ = 0;
 };
 
-/// Returns the plan of least predicted seconds. Its memory is not limited.
+/// Returns the plan of least predicted seconds. Its memory is not limited. Throws ashlar::error if
+/// the net has branches.
 template <int N>
 constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
                                          machine const& m) {

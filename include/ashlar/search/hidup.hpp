@@ -11,8 +11,8 @@
 //   problem.overlap = true, problem.interleaved = 2;
 //   plan const ours = search::optimal(problem, topology, machine);    // usually fewer seconds
 //
-// The algorithm is in overlap/hidup_search.hpp. A stage is a communication step followed by a
-// computation step. What the paper leaves open is settled as follows:
+// The algorithm is in overlap/hidup_search.hpp. In the paper, a stage is a communication step
+// followed by a computation step. What the paper leaves open is settled as follows:
 //
 //   backward   The paper searches over the forward pass, and the backward pass overlaps in the same
 //              way. Here the seconds of both steps of a stage are sums over both passes.

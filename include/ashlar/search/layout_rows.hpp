@@ -11,8 +11,8 @@
 
 namespace ashlar::search::detail {
 
-/// Returns whether every rank stores the parameters as the layer reads them, and updates them
-/// there.
+/// Returns whether every rank stores the parameters as the layer reads them, and updates them where
+/// it stores them.
 constexpr bool is_replicated_storage(layer_choice const& c) {
   for (auto const& p : c.parameters) {
     if (p.is_updated_apart()) return false;
