@@ -14,10 +14,10 @@
 //   evaluation    the pricing of one plan, either completely or as the difference to another plan
 //   seconds       wall-clock time of the search, including its cost tables. Only in exact() does it
 //                 include the time to compute the lower bound
-//   lower bound   in predicted seconds, for all plans within the memory limit. It may be too large
-//                 by one part in 1e9, because a tiny tie-breaking weight is added per collective.
-//                 If the fastest of all plans fits in memory, the bound is its seconds. Otherwise
-//                 the bound is the Lagrangian dual (lagrangian.hpp)
+//   lower bound   in predicted seconds, for all plans within the memory limit. It may be up to one
+//                 part in 1e9 too large, because a tiny tie-breaking weight is added per
+//                 collective. If the fastest of all plans fits in memory, the bound is its seconds.
+//                 Otherwise the bound is the Lagrangian dual (lagrangian.hpp)
 //   recomputed    the number of recomputed segments. If the fastest plan exceeds the memory limit,
 //                 optimal and exact search for this number. In all other cases, it is
 //                 problem::recomputed

@@ -127,8 +127,8 @@ class assign_axes {
   }
 
   /// Extends partial plan l by one element of the chain and adds the extensions to all_. Stops
-  /// after an extension that has the same promise as l (a lower bound of the complete plan's cost).
-  /// The next call for the same l continues there. If l is -1, adds all placements of the first
+  /// after an extension whose promise (a lower bound of the complete plan's cost) is that of l. The
+  /// next call for the same l continues there. If l is -1, adds all placements of the first
   /// element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;

@@ -36,7 +36,7 @@ namespace ashlar::search::detail {
 /// A way to place one layer or residual block: its choice, the permutation of its axes and the
 /// order in which its shards nest.
 struct axis_assignment {
-  int agreement;  ///< on how many axes its placements are those of earlier elements
+  int agreement;  ///< larger if more axes have the same placements as in earlier elements
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };

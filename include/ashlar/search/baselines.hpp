@@ -106,8 +106,8 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
 }
 
 /// Returns the optimal plan among choices whose signature row on each axis satisfies `wanted(axis,
-/// row, spec)`. Parameters are stored split along all axes if `sharded` is set, otherwise as the
-/// layer uses them.
+/// row, spec)`. If `sharded` is set, parameters are stored split along every axis on which that is
+/// possible. Otherwise they are stored as the layer uses them.
 template <int N, class Wanted>
 constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const& t,
                                     machine const& m, bool sharded, Wanted const& wanted) {

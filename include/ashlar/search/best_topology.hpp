@@ -15,8 +15,8 @@
 //      several nodes all count as links between nodes.
 //   3. Transfer the plan to the fine mesh rows_node=n1, columns_node=n2, rows_gpu=g1,
 //      columns_gpu=g2. On the fine mesh, traffic inside a node is priced with the links inside the
-//      node. Axes of extent 1 are left out. If that leaves a single axis of the rows, it is called
-//      "rows"; the same holds for "columns".
+//      node. Axes of extent 1 are left out. If only one axis of the rows is left, its name is
+//      "rows". If only one axis of the columns is left, its name is "columns".
 //
 // The result is the cheapest of the plans that fit the machine's memory on their fine mesh. The
 // transfer keeps a plan legal, because the parts of an axis nest in the same order in all tensors.

@@ -119,7 +119,7 @@ class search_by_roles {
 
  private:
   /// plan() searches the remaining choices in all shard orders only if there are at most this many
-  /// of them, each shard order counted. Searching that many takes a few hundredths of a second.
+  /// pairs of a choice and a shard order. Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {

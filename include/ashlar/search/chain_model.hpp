@@ -84,8 +84,8 @@ class chain_model {
       if (is_determined(i)) continue;
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
       // The class of a residual block has the extents of the largest tensor at its ends, which is
-      // the block's output. (Only the output of a skip is larger than the others, because a skip
-      // concatenates.)
+      // the block's output. (Only in a skip is the output larger than the other tensors, because a
+      // skip concatenates.)
       shape const x = end >= 0 ? net_.layer(end).y : x_extents(net_, i);
       shape const y = end >= 0 ? net_.layer(end).y : y_extents(net_, i);
       bool const plain = !is_of_branch(e.kind) && (end < 0 || sees_itself(i));

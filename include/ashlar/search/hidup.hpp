@@ -20,7 +20,8 @@
 //              communication step of the stage that uses the weights. Their seconds are divided by
 //              the number of micro-batches of the step. The search decides whether a layer with
 //              such weights begins a stage.
-//   links      The paper has one link. Here the seconds of moves on both links are added up.
+//   links      The paper has one link. Here the seconds of moves on both links, inside a node and
+//              between nodes, are added up.
 //   mesh       The paper splits a tensor along one dim over all GPUs. So here a layer has the same
 //              signature row on all axes of a mesh. A move may still take a step for each axis.
 //   memory     There is no memory limit.

@@ -25,7 +25,9 @@ class label_set {
   constexpr bool complete() const { return complete_; }
 
  protected:
-  /// A partial plan: the choices of the first elements of the chain.
+  /// A partial plan: the choices of the first elements of the chain. `counted` is its counted
+  /// memory (counted_memory.hpp). `least` is the bound of still_to_come::least_of for plans that
+  /// begin with it.
   struct label {
     double time;
     std::int64_t counted, least;

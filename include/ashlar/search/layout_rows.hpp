@@ -50,8 +50,8 @@ constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c
   return true;
 }
 
-/// Returns whether choice c of layer i is data parallel on every axis on which the layer can be,
-/// with replicated parameters.
+/// Returns whether choice c of layer i is data parallel on every axis on which the layer can be
+/// data parallel, with replicated parameters.
 template <int N>
 constexpr bool is_data_parallel(basic_problem<N> const& net, int i, layer_choice const& c,
                                 topology const& t) {
