@@ -4,9 +4,9 @@
 #pragma once
 
 // Lists the ways to place one element of a chain (a layer or residual block). Its choice comes from
-// the multiset model (assign_axes.hpp), so it says only how many of the interchangeable axes (equal
-// extent and network tier) have each signature row. A way to place the element consists of this
-// choice and two further decisions:
+// the multiset model (assign_axes.hpp). This choice says only how many of the interchangeable axes
+// (equal extent and network tier) have each signature row. A way to place the element consists of
+// this choice and two further decisions:
 //
 //   from     Which axes have which row. This is a permutation of interchangeable axes: axis a gets
 //            the row of axis from[a]. Axes with equal rows are not permuted. The first element of

@@ -79,7 +79,7 @@ class cut_search {
     bool const delays = choice_.kind == schedule_kind::delayed;
     if ((choice_.kind != schedule_kind::searched && !delays) || limit_ == 0) {
       with();
-      // If the order for these costs does not fit in memory, the order for equal costs may fit.
+      // If the order of passes for these costs exceeds the memory, the one for equal costs may fit.
       if (limit_ > 0 && choice_.fits_costs())
         keep(cut, stages, costs, skips,
              make_schedule(choice_, shape_.positions, shape_.micro_batches, {}, {}));

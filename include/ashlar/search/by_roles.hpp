@@ -15,7 +15,7 @@
 //                      shard orders for the same choices. If the resulting plan still costs more
 //                      than the bound, chain_solver searches all choices that bounded_choices.hpp
 //                      has left, in all shard orders. This last search is skipped if there are
-//                      more than 3,000 such choices.
+//                      more than 3,000 pairs of such a choice and a shard order.
 //   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
 //                      row_bounds.hpp finds all choices that may be part of a plan that is at
 //                      least as cheap. chain_solver then finds the optimum over these choices in

@@ -275,8 +275,8 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual block's ends view their inputs and outputs with
-  /// the same extents as the block.
+  /// Returns whether the tensors at the boundaries of both ends of a residual block have the
+  /// extents that the specs of these ends give.
   constexpr bool sees_itself(int begin) const {
     for (int const i : {begin, net_[begin].partner})
       if (!(x_extents(net_, i) == net_.spec(i).x) || !(y_extents(net_, i) == net_.spec(i).y))

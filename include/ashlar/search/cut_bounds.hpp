@@ -159,11 +159,11 @@ class cut_bounds {
     return bound;
   }
 
-  /// Returns a number that, for every cut into `parts` stages, is no larger than of_stage of some
-  /// stage of the cut. Returns `least` if there is a cut for which of_stage of no stage exceeds
-  /// `least`. of_stage of a range of pieces does not fall if pieces are added at either end. So one
-  /// cut shows whether any cut stays within a given number: each of its stages, from the first on,
-  /// is as long as this number permits.
+  /// Let the number of a cut be the largest of_stage of its stages. Returns a lower bound of the
+  /// numbers of all cuts into `parts` stages, or `least` if some cut has a number of at most
+  /// `least`. If pieces are added at either end of a range of pieces, its of_stage does not fall.
+  /// So one cut shows whether any cut stays within a given number: the cut in which each stage,
+  /// from the first on, is as long as this number permits.
   double least_largest(sums const& s, int parts, double least) const {
     int const n = static_cast<int>(pieces_.size());
     auto const possible = [&](double most) {

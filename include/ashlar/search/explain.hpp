@@ -19,9 +19,9 @@
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
 // rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
-// a parameter is used and updated, and has its gradient, at the placement at which it is stored.
-// "new weight" is the move of an updated parameter to where it is stored. Repeated blocks are
-// printed once; moves that only the first or the last copy has are marked. Local steps (slices and
+// the placement of a stored parameter also holds for its use, its gradient and its update. "new
+// weight" is the move of an updated parameter to where it is stored. Repeated blocks are printed
+// once; moves that only the first or the last copy has are marked. Local steps (slices and
 // zero-pads) are not listed.
 //
 // Notes above the table of elements point out what is legal but probably not intended. For example,

@@ -37,7 +37,8 @@ namespace ashlar::search {
 
 /// Returns the plan that HiDup's search finds. plan.seconds are those of the timeline. The problem
 /// needs two micro-batches or more, of which two take turns. Throws ashlar::error if there is only
-/// one micro-batch, if a layer couples the rows of a batch, or if segments are to be recomputed.
+/// one micro-batch, if a layer couples the rows of a batch, if segments are to be recomputed, if
+/// the net has branches, or if problem::updates_apart is set.
 inline plan hidup(problem const& net, topology const& t, machine const& m) {
   if (net.micro_batches < 2)
     throw error("search::hidup", "HiDup lets two micro-batches take turns, and the problem has " +
