@@ -12,15 +12,15 @@
 // algorithms.hpp lists all algorithms by name.
 //
 //   evaluation    the pricing of one plan, either completely or as the difference to another plan
-//   seconds       wall-clock time of the algorithm, including its cost tables. The computation of
-//                 the lower bound is not part of the algorithm and not included, except in exact()
-//   lower bound   predicted seconds. No plan within the memory limit takes less by more than one
-//                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the fastest
-//                 of all plans fits in memory, the bound is its seconds. Otherwise the bound is the
-//                 Lagrangian dual (lagrangian.hpp)
+//   seconds       wall-clock time of the search, including its cost tables. Only in exact() does it
+//                 include the time to compute the lower bound
+//   lower bound   in predicted seconds, for all plans within the memory limit. It may be up to one
+//                 part in 1e9 too large, because a tiny tie-breaking weight is added per
+//                 collective. If the fastest of all plans fits in memory, the bound is its seconds.
+//                 Otherwise the bound is the Lagrangian dual (lagrangian.hpp)
 //   recomputed    the number of recomputed segments. If the fastest plan exceeds the memory limit,
-//                 optimal and exact search for this number. In all other cases, the problem fixes
-//                 it
+//                 optimal and exact search for this number. In all other cases, it is
+//                 problem::recomputed
 //
 // A search ends if its budget is used up, if the stop token is set, if its plan is certified to be
 // optimal, or if there are no more plans to try. Equal seeds and equal numbers of evaluations give
@@ -53,11 +53,11 @@ struct options {
   /// A bound in seconds that the caller knows, or 0 if it must be computed.
   double lower_bound = 0;
   bool whole_space = false;  ///< whether dominated choices are searched, too (choice_class.hpp)
-  /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
-  /// residual block) may take a choice. If it is empty, every choice is permitted.
+  /// Returns whether the element of the chain with this index may take this choice, like the filter
+  /// of optimal(). An empty function permits every choice.
   std::function<bool(int, layer_choice const&)> permits{};
-  /// Called at every better plan, at the end, and when an evaluation begins 0.2 s after the last
-  /// call.
+  /// Called when a better plan is found, when the search ends, and when an evaluation begins more
+  /// than 0.2 s after the last call.
   std::function<void(progress const&)> on_progress{};
   /// A stop request ends the search, which then returns the best plan so far. The search checks the
   /// token before every evaluation.

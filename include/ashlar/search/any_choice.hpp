@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A filter for searches that permits every choice of every element.
+// Defines a filter for searches. It permits every choice of every element.
 
 #include <ashlar/step/plan.hpp>
 

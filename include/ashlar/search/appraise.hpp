@@ -6,9 +6,10 @@
 // Rates a plan that does not come from a search (written by hand, or a baseline). Recomputes its
 // predicted time and memory, and adds a lower bound and a gap.
 //
-//   search::appraise(net, search::megatron(net, t, m), m).gap    // the largest possible speed-up
+//   search::appraise(net, search::megatron(net, t, m), m).gap
 //
-// The bound holds for all plans on the same mesh. Plans on other meshes may be faster.
+// The gap is the largest fraction of the plan's time that another plan can save. The bound holds
+// for all plans on the same mesh. Plans on other meshes may be faster.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/branch_limits.hpp>
@@ -19,8 +20,9 @@ namespace ashlar::search {
 
 /// Returns the plan with its predictions, a lower bound and the gap. The options `permits`,
 /// `whole_space` and `lower_bound` affect the bound. `on_progress` is called. All other options
-/// have no effect. Throws ashlar::error in three cases: `chosen` is not a plan of `net`, a layer
-/// does not support its placement, or the plan needs more than m.memory bytes per rank.
+/// have no effect. Throws ashlar::error if `chosen` is not a plan of `net`, if a layer does not
+/// support its placement, if `net` has branches, or if the plan needs more than m.memory bytes per
+/// rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {

@@ -4,10 +4,11 @@
 #pragma once
 
 // Assigns signature rows to interchangeable mesh axes. A signature row says how a layer's tensors
-// lie along one axis. Axes are interchangeable if they have equal extent and network tier. An
-// earlier search, the "multiset model", has decided how many of these axes have which row. The
-// optimum of that model is a lower bound of the cost of every plan. This file decides which of the
-// axes have which row, and in which order shards nest. It looks for the cheapest of these plans.
+// lie along one axis. Axes are interchangeable if they have equal extent and network tier. In the
+// "multiset model" (a chain_model), a choice of an element says only how many of these axes have
+// each row. The optimum of that model is a lower bound of the cost of every plan. This file looks
+// for the cheapest plan: for each element it takes a choice of the model, and decides which of the
+// axes have which row and in which order shards nest.
 //
 // The method is A* search with partial expansion:
 //
@@ -126,8 +127,8 @@ class assign_axes {
   }
 
   /// Extends partial plan l by one element of the chain and adds the extensions to all_. Stops
-  /// after an extension that has the same promise as l (a lower bound of the complete plan's cost).
-  /// The next call for the same l continues there. If l is -1, adds all placements of the first
+  /// after an extension whose promise (a lower bound of the complete plan's cost) is that of l. The
+  /// next call for the same l continues there. If l is -1, adds all placements of the first
   /// element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Lists the ways to place one element of a chain (a layer or residual block). An earlier search has
-// decided how many of the interchangeable axes (equal extent and network tier) have each signature
-// row. A way to place the element consists of two further decisions:
+// Lists the ways to place one element of a chain (a layer or residual block). Its choice comes from
+// the multiset model (assign_axes.hpp). This choice says only how many of the interchangeable axes
+// (equal extent and network tier) have each signature row. A way to place the element consists of
+// this choice and two further decisions:
 //
 //   from     Which axes have which row. This is a permutation of interchangeable axes: axis a gets
 //            the row of axis from[a]. Axes with equal rows are not permuted. The first element of
@@ -35,7 +36,7 @@ namespace ashlar::search::detail {
 /// A way to place one layer or residual block: its choice, the permutation of its axes and the
 /// order in which its shards nest.
 struct axis_assignment {
-  int agreement;  ///< grows with the number of axes with the same placements as earlier layers
+  int agreement;  ///< larger if more axes have the same placements as in earlier elements
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };
@@ -77,9 +78,9 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// Returns all added ways to place the element, those that agree most with earlier layers first.
-  /// Agreement grows with the number of axes on which the element has the same placements as the
-  /// previous element and the enclosing residual block.
+  /// Returns all added ways to place the element, those that agree most with earlier elements
+  /// first. Agreement grows with the number of axes on which the element has the same placements as
+  /// the previous element and the enclosing residual block.
   std::vector<axis_assignment> best_first() && {
     return stable_sorted(std::move(list_), [](axis_assignment const& a, axis_assignment const& b) {
       return a.agreement > b.agreement;

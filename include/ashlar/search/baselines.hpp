@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Well-known layouts of parallel training, as baselines. Each baseline is the cheapest plan that
-// the usual search (optimal.hpp) finds among the choices that the layout permits. So its cost is
-// comparable with that of other plans.
+// Defines well-known layouts of parallel training as baselines. Each baseline is the cheapest plan
+// that the usual search (optimal.hpp) finds among the choices that the layout permits. So its cost
+// is comparable with that of other plans.
 //
 //   data parallel     On every axis, all activations and their gradients are split along dim 0.
 //                     Parameters are replicated, and their gradients are partial.
@@ -32,10 +32,10 @@
 //              small (AutoDDL, section 5.1).
 //   any row    A layer without the required rows, for example because it has no dim 0, may take any
 //              row.
-//   storage    Parameters are stored replicated unless stated otherwise. They are updated where they
-//              are stored, also if problem::updates_apart is set.
-//   ties       If several rows qualify, the search takes the cheapest. So in the tensor-parallel
-//              layout, cost decides whether a linear layer is the first or the second of its pair.
+//   storage    Parameters are stored as the layer uses them, unless stated otherwise. They are
+//              updated where they are stored, even if problem::updates_apart is set.
+//   several    If several rows qualify, the search takes the cheapest. So in the tensor-parallel
+//   rows       layout, cost decides whether a linear layer is the first or the second of its pair.
 //
 // best_topology.hpp finds the best mesh for the tensor-parallel layout and for Summa.
 
@@ -106,7 +106,8 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
 }
 
 /// Returns the optimal plan among choices whose signature row on each axis satisfies `wanted(axis,
-/// row, spec)`. Parameters are stored split if `sharded` is set, else replicated.
+/// row, spec)`. If `sharded` is set, parameters are stored split along every axis on which that is
+/// possible. Otherwise they are stored as the layer uses them.
 template <int N, class Wanted>
 constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const& t,
                                     machine const& m, bool sharded, Wanted const& wanted) {

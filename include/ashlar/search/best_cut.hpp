@@ -4,30 +4,31 @@
 #pragma once
 
 // Finds where to cut a chain into pipeline stages for one schedule, and in which order the passes
-// run, for the shortest step within a memory limit. The placements are given (cut_costs.hpp).
+// run, for the shortest step within a memory limit. The placements are given (cut_costs.hpp). A
+// unit is the part of the chain between two neighbouring points at which it may be cut.
 //
 //   few cuts    All cuts are tried in ascending order of a lower bound, until the bound reaches the
-//               seconds of the best step so far. So no cut is better. For the schedules
+//               seconds of the best step so far. So no other cut is better. For the schedules
 //               `searched`, `delayed` and zb_*, this holds only for the orders of passes that
 //               were tried.
 //   many cuts   Dynamic programming over the cutting points finds the cut whose largest stage bound
 //               is least, and among such cuts the one with the most equal stages. Then single
 //               cutting points are moved as long as the replayed step becomes shorter.
 //
-// Let a stage take u seconds for both passes of one micro-batch, of which there are m. A step takes
-// at least
+// Let a step have m micro-batches, and let a stage take u seconds for both passes of one of them.
+// The step takes at least
 //
 //   h + m u + g   under every schedule
 //   b + m u       if each part holds one stage and backward passes are whole
 //
-//   h, b   the forward passes (h) or both passes (b) of one micro-batch in all earlier stages
-//   g      what follows the passes of the stage: the synchronization of its gradients, and the
-//          crossings of tied parameters to the part of their later use
+//   h, b   the seconds of the forward passes (h) or of both passes (b) of one micro-batch in all
+//          earlier stages
+//   g      the seconds of what follows the passes of the stage: the synchronization of its
+//          gradients, and the crossings of tied parameters to the part of their later use
 //
-// So later stages are best a little shorter than earlier ones. These bounds leave out the transfers
-// between stages, also those of skips, because transfers depend on where the other stages begin.
-// Transfers can only make a step longer. The bound of a whole cut (step/pipeline/bound.hpp) counts
-// them.
+// So later stages are best a little shorter than earlier ones. These bounds do not count transfers
+// between stages. Transfers depend on where the other stages begin, and only make a step longer.
+// The bound of a whole cut (step/pipeline/bound.hpp) counts them.
 
 #include <utility>
 
@@ -52,8 +53,8 @@ namespace detail {
 
 class cut_search {
  public:
-  /// Only cuts of fewer than `known` seconds are found. `limit` is the most bytes per rank; 0 means
-  /// no limit.
+  /// Finds only cuts with which a step takes fewer than `known` seconds. `limit` is the most bytes
+  /// per rank; 0 means no limit.
   cut_search(cut_costs& net, schedule_choice choice, int parts, int micro_batches,
              std::int64_t limit, double known)
       : net_(net), choice_(choice), shape_(choice.shape(parts, micro_batches)), limit_(limit) {
@@ -78,15 +79,15 @@ class cut_search {
     bool const delays = choice_.kind == schedule_kind::delayed;
     if ((choice_.kind != schedule_kind::searched && !delays) || limit_ == 0) {
       with();
-      // If the order for these costs does not fit in memory, the order for equal costs may fit.
+      // If the order of passes for these costs exceeds the memory, the one for equal costs may fit.
       if (limit_ > 0 && choice_.fits_costs())
         keep(cut, stages, costs, skips,
              make_schedule(choice_, shape_.positions, shape_.micro_batches, {}, {}));
       return;
     }
     auto const any = most;
-    // `fits` says whether the memory permits at least one micro-batch in flight in every stage.
-    // `is_short` says whether in some stage it permits fewer than 1F1B has there.
+    // `fits` says whether every stage has memory for at least one micro-batch in flight. `is_short`
+    // says whether some stage has memory for fewer micro-batches than 1F1B has in flight there.
     bool fits = true, is_short = false;
     std::vector<std::int64_t> held;
     for (std::size_t k = 0; k < most.size(); ++k) {
@@ -161,9 +162,9 @@ class cut_search {
   static constexpr int most_cuts = 20'000;
 
   /// Returns a lower bound of the seconds of a step with the cut `limits` (as limits_of returns
-  /// it). If `limits` is empty, the bound holds for every cut. But if there are more than
-  /// most_cuts, it is the bound of the cut that take_balanced() tries. Returns `unreachable` if no
-  /// cut exists.
+  /// it). If `limits` is empty, the bound holds for every cut. But if there are more than most_cuts
+  /// cuts, the result is only the bound of the cut balanced(0). Returns `unreachable` if no cut
+  /// exists.
   double least_of(std::vector<int> const& limits) const {
     if (!limits.empty()) return least_of_cut(units_of(limits));
     if (net_.units() < shape_.stages()) return unreachable;
@@ -242,12 +243,11 @@ class cut_search {
 
  private:
   static constexpr double nearly = 1 - 1e-12;
-  static constexpr double most_passes = 3e6;  // passes that improve() replays
+  static constexpr double most_passes = 3e6;  // improve() replays at most this many passes
 
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 
-  /// Returns a lower bound of the step's seconds that follows from one stage, as the comment at the
-  /// top of this file explains.
+  /// Returns the lower bound of the step's seconds that follows from one stage (top of this file).
   double bound_of(pipeline_stage const& s, int first_unit, int last_unit) const {
     double const m = shape_.micro_batches;
     auto const before = net_.stage(0, first_unit, false);
@@ -356,7 +356,7 @@ class cut_search {
     return true;
   }
 
-  /// Prices another cut with the best order so far.
+  /// Prices a cut with the order of passes of the best cut so far. Returns whether it is faster.
   bool keep_order(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     auto const skips = net_.skips(cut, shape_);

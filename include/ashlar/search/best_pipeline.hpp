@@ -63,8 +63,8 @@ class best_pipeline {
   /// Notes why the last pipeline that was tried does not fit in memory.
   void refuse(std::string why) { refused_ = std::move(why); }
 
-  /// Returns the best pipeline with a lower bound of all pipelines. Throws ashlar::error if there
-  /// is no pipeline. The bound is at most the seconds of the pipeline.
+  /// Returns the best pipeline, with `least` as the lower bound of the seconds of all pipelines, or
+  /// with its own seconds if these are fewer. Throws ashlar::error if there is no pipeline.
   pipeline_plan with_bound(double least) {
     demand();
     best_.lower_bound = std::min(least, best_.seconds());

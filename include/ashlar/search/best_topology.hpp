@@ -15,12 +15,12 @@
 //      several nodes all count as links between nodes.
 //   3. Transfer the plan to the fine mesh rows_node=n1, columns_node=n2, rows_gpu=g1,
 //      columns_gpu=g2. On the fine mesh, traffic inside a node is priced with the links inside the
-//      node. Axes of extent 1 are left out; an axis with a single factor is called "rows" or
-//      "columns".
+//      node. Axes of extent 1 are left out. If only one axis of the rows is left, its name is
+//      "rows". If only one axis of the columns is left, its name is "columns".
 //
-// Of all plans on fine meshes that fit the machine's memory, the cheapest is returned. The transfer
-// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. The sizes
-// of uneven shards may change, and nothing else.
+// The result is the cheapest of the plans that fit the machine's memory on their fine mesh. The
+// transfer keeps a plan legal, because the parts of an axis nest in the same order in all tensors.
+// Only the sizes of uneven shards may change.
 
 #include <array>
 #include <string>
@@ -139,8 +139,8 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 /// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
 /// makes the plan for one arrangement. If that plan does not fit, as few as possible of its first
-/// segments are recomputed. Throws ashlar::error if no plan fits; the message states the least
-/// memory.
+/// segments are recomputed. Throws ashlar::error if none of these plans fits; the message states
+/// the least memory that one of them needs.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {
@@ -181,14 +181,14 @@ basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine cons
   return best_topology(net, t, m, summa_parallel<N>, "search::summa");
 }
 
-/// A baseline with its name, for programs that list all baselines.
+/// A baseline with its name, for programs that list the baselines.
 struct baseline {
   char const* name;
   plan (*make)(problem const&, topology const&, machine const&);
 };
 
-/// Returns all baselines: data_parallel and zero_3 on the given mesh, megatron and summa on their
-/// best topologies.
+/// Returns the baselines that suit every net: data_parallel and zero_3 on the given mesh, megatron
+/// and summa on their best topologies. expert_parallel is not among them.
 inline std::array<baseline, 4> baselines() {
   return {{{"data_parallel", data_parallel<dynamic_size>},
            {"zero_3", zero_3<dynamic_size>},

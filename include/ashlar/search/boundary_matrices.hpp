@@ -5,9 +5,9 @@
 
 // Computes the cost of the boundary between two neighbours of a chain for every pair of their
 // choices, as a matrix. This cost is the time to move the activation forward and its gradient back
-// (boundary_times in cost.hpp). It is computed for the extents that the boundary's tensor has
-// there. A neighbour may use the same tensor with other extents: for example, attention views
-// features as heads.
+// (boundary_times in cost.hpp). It is computed for the extents that the tensor has at the boundary
+// (boundary_extents in step/problem.hpp). A neighbour may view the same tensor with other extents:
+// for example, attention views features as heads.
 //
 // A matrix is computed at its first use. Two boundaries share a matrix if three things are equal:
 // the classes of their neighbours (sets of equal elements, chain_model.hpp), the extents, and the

@@ -20,9 +20,10 @@
 // optimal plan.
 //
 // For some choices of a block's ends, D is replaced by the exact cost. These choices are taken in
-// ascending order of D, until the next D is no less than the least exact cost. That cost is then
-// the optimum of the block, which improves F and B of all other elements. A second round repeats
-// the procedure on the remaining choices, with exact costs for all choices of blocks' ends.
+// ascending order of D, at least `few` of them, until the next D is no less than the least exact
+// cost. That cost is then the optimum of the block, which improves F and B of all other elements. A
+// second round repeats the procedure on the remaining choices, with exact costs for all choices of
+// blocks' ends.
 //
 // If the caller gives no U, it is the cost of the best plan in which every residual block takes one
 // of its few cheapest choices.
@@ -55,8 +56,8 @@ class bounded_choices {
     narrow(upper);
   }
 
-  /// Drops more choices that cannot be part of a plan of at most weight `upper`, by the exact costs
-  /// of residual blocks. Expects that `restrict` was called before.
+  /// Uses the exact costs of residual blocks to drop more choices that cannot be part of a plan
+  /// whose weight is at most `upper`. Expects that `restrict` was called before.
   constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);

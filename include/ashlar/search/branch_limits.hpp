@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Says which searches accept nets with branches (step/problem.hpp). The searches by dynamic
-// programming over all choices do, on few axes, with and without a memory limit. All other searches
-// refuse such nets.
+// Says which searches accept nets with branches (step/problem.hpp). The search by dynamic
+// programming over all choices accepts them on few axes, with and without a memory limit. The
+// enumeration of all plans (exhaustive.hpp) accepts them, too. All other searches refuse them.
 
 #include <string>
 

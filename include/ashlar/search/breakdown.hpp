@@ -12,7 +12,7 @@
 //                     statistics, and of the halo of x
 //   gradients         moves of the element's gradient dy (from dx of the element after), and of
 //                     the halo of dx
-//   parameters        all-gathers of its parameters, reductions of their gradients
+//   parameters        moves of its parameters and of their gradients
 //   received          bytes received in all these moves
 //   memory.kept       bytes held for the whole step, or from the forward to the backward pass
 //   memory.running    the most bytes needed in addition while the element runs

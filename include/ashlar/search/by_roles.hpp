@@ -15,7 +15,7 @@
 //                      shard orders for the same choices. If the resulting plan still costs more
 //                      than the bound, chain_solver searches all choices that bounded_choices.hpp
 //                      has left, in all shard orders. This last search is skipped if there are
-//                      more than 3,000 such choices.
+//                      more than 3,000 pairs of such a choice and a shard order.
 //   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
 //                      row_bounds.hpp finds all choices that may be part of a plan that is at
 //                      least as cheap. chain_solver then finds the optimum over these choices in
@@ -118,8 +118,8 @@ class search_by_roles {
   }
 
  private:
-  /// A limit for plan(): it searches all remaining choices in all shard orders only if they are at
-  /// most this many. Searching that many takes a few hundredths of a second.
+  /// plan() searches the remaining choices in all shard orders only if there are at most this many
+  /// pairs of a choice and a shard order. Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -163,7 +163,8 @@ class search_by_roles {
   double bound_ = 0;
 };
 
-/// Returns the plan of least predicted seconds. Its memory is not limited.
+/// Returns the plan of least predicted seconds. Its memory is not limited. Throws ashlar::error if
+/// the net has branches.
 template <int N>
 constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
                                          machine const& m) {

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// Computes a lower bound of the seconds of a step for all pipelines of a candidate: all placements,
-// schedules, cuts, and numbers of recomputed segments. It follows from the fastest plans of all
-// pieces of the chain (stages_alone.hpp, cut_bounds.hpp), so it ignores the memory limit.
+// Computes a lower bound of the seconds of a step for all pipelines of a candidate (a division of
+// the mesh into parts and a number of micro-batches, pipeline_candidate.hpp). The bound holds for
+// all placements, schedules, cuts, and numbers of recomputed segments. It is computed from the
+// fastest plans of all pieces of the chain (stages_alone.hpp, cut_bounds.hpp), which ignore the
+// memory limit.
 
 #include <algorithm>
 #include <vector>
@@ -17,7 +19,8 @@
 namespace ashlar::search::detail {
 
 /// Returns the chain with m + parts - 1 micro-batches instead of m. A step under 1F1B lasts about
-/// as long as the passes of that many, which weighs passes against synchronization.
+/// as long as the passes of that many micro-batches. So with this number, a search gives passes
+/// their right weight against the synchronization of gradients.
 template <int N>
 basic_problem<N> weighed(basic_problem<N> chain, int parts) {
   chain.micro_batches += parts - 1;
@@ -38,9 +41,9 @@ bool permits(pipeline_candidate<N> const& c, schedule_choice const& choice, int 
 }
 
 /// Returns a lower bound of the seconds of a step for all pipelines of the candidate, or
-/// `unreachable` if none of the schedules exists for its numbers of parts and micro-batches. If not
-/// `any_cuts`, the stages of all pipelines have equally many blocks. `unlimited` is the machine
-/// without its memory limit. Expects more than one part.
+/// `unreachable` if none of the schedules exists for its numbers of parts and micro-batches. If
+/// `any_cuts` is false, the stages of all pipelines have equally many blocks. `unlimited` is the
+/// machine without its memory limit. Expects more than one part.
 template <int N, class Layout>
 double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const& net,
                           repeated_blocks const& blocks,

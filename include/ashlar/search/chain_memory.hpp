@@ -11,18 +11,18 @@
 
 namespace ashlar::search {
 
-/// What surrounds a run of elements inside a residual block, or inside one net of a branch.
+/// What surrounds a sequence of elements inside a residual block, or inside one net of a branch.
 struct enclosing {
-  /// The choice of the element behind the run: the end of the block, or the turn or the end of the
-  /// branch. -1 if nothing surrounds the run.
+  /// The choice of the element right after the sequence: the end of the block, or the turn or the
+  /// end of the branch. -1 if nothing surrounds the sequence.
   int choice = -1;
-  /// Whether the surrounding block or branch, or one around it, keeps and counts the gradient that
-  /// this element passes unchanged to the run.
+  /// Whether the gradient that this element passes unchanged to the sequence is kept and counted by
+  /// the surrounding block or branch, or by one around it.
   bool counts = false;
 };
 
-/// The element in front of another one: its memory, and its placements. Empty in front of the first
-/// element.
+/// The element in front of another one: its memory, and its placements. Both pointers are null if
+/// there is no such element.
 struct element_in_front {
   element_bytes const* bytes = nullptr;
   layer_choice const* choice = nullptr;
@@ -35,8 +35,9 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Returns element i with choice number `own`, which is not the turn of a branch, as the element
-  /// in front of element i + 1. Returns an empty one for i = -1.
+  /// Returns element i with choice number `own`, as the element in front of element i + 1. For
+  /// i = -1, both pointers of the result are null. Expects that element i is not the turn of a
+  /// branch.
   constexpr element_in_front at(int i, int own) const {
     if (i < 0) return {};
     return {&model_.memory(i, own), &model_.choices(i).choices.data()[own]};
@@ -57,9 +58,9 @@ class chain_memory {
                       gradient_held(i, own, around), outside);
   }
 
-  /// Adds element i of a branch: its begin, its turn or its end. `bytes` is the element's memory,
-  /// and `branch` what is known of the branch (memory_fold::next_of_branch). The turn has the
-  /// choice of the end.
+  /// Adds element i of a branch: its begin, its turn or its end. `bytes` is the memory of the
+  /// element. `branch` holds what is known of the branch (memory_fold::next_of_branch). For the
+  /// turn, `own` is the choice of the branch's end.
   constexpr memory_so_far next_of_branch(memory_so_far const& before, int i,
                                          element_in_front const& left, element_bytes const& bytes,
                                          int own, branch_so_far& branch) const {
@@ -78,8 +79,10 @@ class chain_memory {
     return memory_of(net, net.spec(turn), role, choice, model_.mesh());
   }
 
-  /// Fills in the gradient of the first net's output that waits in the branch that begins at element
-  /// `begin` and ends with choice s. `around` surrounds the branch.
+  /// Sets `of_first` and `is_shared` of a branch: the bytes of the gradient of the first net's
+  /// output, which waits while the second net runs, and whether a residual around the branch counts
+  /// this gradient. The branch begins at element `begin`, and its end takes choice s. `around` says
+  /// what surrounds the branch.
   constexpr void set_gradient_of_first(branch_so_far& branch, int begin, int s,
                                        enclosing const& around) const {
     int const end = model_.end(begin);
@@ -87,11 +90,11 @@ class chain_memory {
     branch.is_shared = shares_gradient(end, s, around);
   }
 
-  /// Returns what next() takes as `outside` for the end of a residual block: the bytes that stay in
-  /// memory for the blocks around this one when this one ends. `before` and `behind` are the
-  /// members `residuals` of two results of next(): of the element before the block's begin, and of
-  /// the begin itself. If the begin adds no bytes of the forward pass, `forward` of the result is
-  /// -1, and next() then leaves these bytes as they are.
+  /// Returns what next() takes as `outside` for the end of a residual block: the bytes that the
+  /// blocks around this block keep in memory after its end. `before` and `behind` are the members
+  /// `residuals` of two results of next(): for the element before the block's begin, and for the
+  /// begin itself. If the begin adds no bytes of the forward pass, `forward` of the result is -1,
+  /// and next() then leaves these bytes as they are.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);
@@ -105,10 +108,10 @@ class chain_memory {
 
   /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // The model's memory figures do not suffice for nets with branches, since the memory of a turn
-    // depends on both ends of its branch, nor if neighbours of a residual block view the block's
-    // input with other extents. In both cases `plain` is false, and the memory is computed from the
-    // complete plan.
+    // In two cases the model's memory figures do not suffice: if the net has branches, because the
+    // memory of a turn depends on both ends of its branch, and if neighbours of a residual block
+    // view its input or output with other extents. In both cases `plain` is false for some element,
+    // and the memory is computed from the complete plan.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(
@@ -120,17 +123,16 @@ class chain_memory {
   }
 
  private:
-  /// Returns whether the activation and its gradient need a move at the boundary before element i,
-  /// which has choice number `own`.
+  /// Returns which tensors, the activation or its gradient, need a move at the boundary before
+  /// element i. Element i has choice number `own`.
   constexpr crossing moves(int i, element_in_front const& left, int own) const {
     layer_choice const& c = model_.choices(i).choices.data()[own];
     if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
     return {!(left.choice->y == c.x), !(c.dx == left.choice->dy)};
   }
 
-  /// Element `end` ends a block or branch and keeps a gradient. Returns whether what surrounds the
-  /// block or branch keeps and counts this gradient already (shares_gradient in
-  /// step/memory_fold.hpp).
+  /// Element `end` ends a block or branch and keeps a gradient. Returns whether a surrounding block
+  /// or branch already keeps and counts this gradient (shares_gradient in step/memory_fold.hpp).
   constexpr bool shares_gradient(int end, int own, enclosing const& around) const {
     if (!around.counts || end + 1 == model_.size() || !ends_in_sum(model_.net(), end)) return false;
     auto const next = model_.kind(end + 1);
@@ -139,8 +141,9 @@ class chain_memory {
     return ends && !moves(end + 1, at(end, own), around.choice).gradient;
   }
 
-  /// In the backward pass, a residual block holds a gradient from its end to its begin. Returns the
-  /// bytes of this gradient for the block that begins at element i, or 0 if no block begins there.
+  /// The backward pass of a residual block holds a gradient from the block's end until it reaches
+  /// the begin. Returns the bytes of this gradient for the block that begins at element i, or 0 if
+  /// no block begins there.
   constexpr std::int64_t gradient_held(int i, int own, enclosing const& around) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);

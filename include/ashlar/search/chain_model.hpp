@@ -8,12 +8,13 @@
 // begin or end of a residual block. Every search algorithm only adds up these numbers.
 //
 // Elements with the same layer and the same permitted choices form a class. Choices, costs and
-// matrices are computed once per class or pair of classes, so a repeated block costs nothing more.
+// matrices are computed once per class or pair of classes, so copies of a block need no more work.
 // Dominated choices are dropped when the class is created (choice_class.hpp).
 //
-// The turn of a branch has no choices of its own: x and dx are at the placements of the branch's
-// end, y and dy at those of its begin. So it has the class of the end, and its boundary to the next
-// element is computed from the class of the begin. Both ends of a branch keep all their choices.
+// The turn of a branch has no choices of its own: it takes x and dx at the placements of the
+// branch's end, and y and dy at the placements of its begin. So the turn has the class of the end,
+// and its boundary to the next element is computed from the class of the begin. No choice of a
+// branch's begin or end is dropped as dominated.
 
 #include <vector>
 
@@ -82,8 +83,9 @@ class chain_model {
       if (e.kind == element_kind::residual_end) known = class_of_.data()[e.partner];
       if (is_determined(i)) continue;
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
-      // At the ends of a residual block no tensor is larger than the output. (The output of a skip
-      // is larger than the others, because a skip concatenates.)
+      // The class of a residual block has the extents of the largest tensor at its ends, which is
+      // the block's output. (Only in a skip is the output larger than the other tensors, because a
+      // skip concatenates.)
       shape const x = end >= 0 ? net_.layer(end).y : x_extents(net_, i);
       shape const y = end >= 0 ? net_.layer(end).y : y_extents(net_, i);
       bool const plain = !is_of_branch(e.kind) && (end < 0 || sees_itself(i));
@@ -116,14 +118,15 @@ class chain_model {
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
   constexpr int partner(int i) const { return net_[i].partner; }
-  /// Returns the end of the residual or branch that begins with element i; i, if none begins there.
+  /// Returns the end of the residual or branch that begins with element i, or i if none begins
+  /// there.
   constexpr int end(int i) const { return end_of(net_, i); }
-  /// Returns whether the choice of element i is that of other elements.
+  /// Returns whether the choices of other elements determine the placements of element i.
   constexpr bool is_determined(int i) const {
     return kind(i) == element_kind::residual_end || kind(i) == element_kind::branch_turn;
   }
-  /// Returns the element whose choice counts on the left of the boundary between elements i and
-  /// i + 1: the branch's begin, if i is the turn of a branch, otherwise i.
+  /// Returns the element whose choice determines y and dy at the boundary between elements i and
+  /// i + 1. This is the branch's begin if i is the turn of a branch, otherwise i.
   constexpr int left_of(int i) const {
     return kind(i) == element_kind::branch_turn ? partner(partner(i)) : i;
   }
@@ -177,9 +180,9 @@ class chain_model {
     return own;
   }
 
-  /// Returns the memory that element i of the chain needs with its choice number `own`. That of the
-  /// turn of a branch depends on both ends of the branch (chain_memory::turn_of); here it counts as
-  /// nothing.
+  /// Returns the memory that element i of the chain needs with its choice number `own`. The memory
+  /// of a branch's turn depends on both ends of the branch (chain_memory::turn_of), so here it
+  /// counts as 0 bytes.
   constexpr element_bytes const& memory(int i, int own) const {
     if (kind(i) == element_kind::branch_turn) return nothing_;
     bool const end = kind(i) == element_kind::residual_end;
@@ -272,8 +275,8 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual block's ends view their inputs and outputs with
-  /// the same extents as the block.
+  /// Returns whether the tensors at the boundaries of both ends of a residual block have the
+  /// extents that the specs of these ends give.
   constexpr bool sees_itself(int begin) const {
     for (int const i : {begin, net_[begin].partner})
       if (!(x_extents(net_, i) == net_.spec(i).x) || !(y_extents(net_, i) == net_.spec(i).y))
@@ -303,7 +306,7 @@ class chain_model {
   pruning prune_;
   recomputation again_;
   scratch<std::vector<layer_choice>> of_layer_;       ///< per layer: all its choices
-  std::vector<std::vector<layer_choice>> permitted_;  ///< the lists that a predicate permits
+  std::vector<std::vector<layer_choice>> permitted_;  ///< the choices that a predicate permits
   /// The lists that a filter's choices(i) returned. Used in the constructor only.
   std::vector<std::vector<layer_choice> const*> listed_;
   std::vector<choice_class> classes_;

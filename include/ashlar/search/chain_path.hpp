@@ -5,8 +5,9 @@
 
 // Finds the choices of an optimal plan of a chain of layers. chain_solver computes the optimal cost
 // up to each element of the chain. chain_path goes back from the last element to the first (the
-// traceback of dynamic programming). For the elements inside a residual block, it runs the dynamic
-// program again. Equal blocks whose ends have the same choice are solved only once.
+// traceback of dynamic programming). For the elements inside a residual block or branch, it runs
+// the dynamic program again. Equal residual blocks whose ends have the same choice are solved only
+// once.
 
 #include <utility>
 #include <vector>

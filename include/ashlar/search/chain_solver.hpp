@@ -13,13 +13,14 @@
 //              inside[] is the diagonal of a (min, +) product of the boundary matrices. The product
 //              is computed from the element with the fewest choices towards both ends.
 //
-//   branch     Begin and end take choices r and s, which the turn between the two nets has, too. So
+//   branch     The begin takes a choice r and the end a choice s. Together they determine the
+//              placements of the turn between the two nets. So
 //              V_end[s] = own_end[s] + min_r ( V_begin[r] + across[r][s] ). Here across[r][s] is
 //              the sum of two optima: of the first net from the begin to the turn, and of the
 //              second net from the turn to the end (branch_tables.hpp).
 //
-// inside[] and across[] depend only on the block, so equal blocks are solved once. chain_path.hpp
-// finds the choices that attain the optimum.
+// inside[] depends only on the residual block and across[] only on the branch, so equal blocks and
+// equal branches are solved once. chain_path.hpp finds the choices that attain the optimum.
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/branch_tables.hpp>
@@ -94,7 +95,7 @@ class chain_solver {
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
     // There are two ways to compute the results. The usual one is to compute them for all r at
     // once, through the element `cut` inside the block that has the fewest choices. For each choice
-    // of `cut`, one pass goes from `cut` to each end of the block. If the ends have still fewer
+    // of `cut`, one pass goes from `cut` to each end of the block. If the ends have even fewer
     // choices than `cut`, it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
@@ -121,8 +122,8 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Returns the least costs of the two nets of the branch that begins at element `begin`:
-  /// [choice of the begin][choice of the end].
+  /// Returns the sum of the least costs of the two nets of the branch that begins at element
+  /// `begin`, for each pair of choices: [choice of the begin][choice of the end].
   constexpr double const* across(int begin) { return branches_.find(*this, begin); }
 
   /// Returns whether the residual blocks or branches that begin at elements a and b are equal and

@@ -22,8 +22,8 @@
 //                 count twice. Among equivalent choices the first one stays.
 //   limited       A move would itself need memory. So i must have the same boundary placements as
 //                 j, cost no more, and need no more memory of any kind.
-//   only summed   The sum (counted_memory.hpp) does not include moves. So the rule above applies,
-//                 and i must not increase the sum.
+//   only summed   The search counts memory only by the sum of counted_memory.hpp, which does not
+//                 include moves. So the rule above applies, and i must not increase the sum.
 
 #include <algorithm>
 #include <vector>
@@ -69,8 +69,8 @@ struct choice_class {
   /// The extents of x and y. For a residual block, both are the largest extents at its four
   /// boundaries.
   shape x_extents, y_extents;
-  /// False if neighbours of the residual block use its x with other extents, and for the ends of a
-  /// branch. The choices of such a class are all kept.
+  /// False if neighbours of the residual block view its input or output with other extents, and for
+  /// the ends of a branch. No choice of such a class is dropped as dominated.
   bool plain = true;
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
@@ -170,9 +170,9 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   double const* const w = c.weight.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // A boundary has two moves: the activation and its gradient. A step may perform them a different
-  // number of times. Here both count with the larger number. This is safe, because a higher cost of
-  // moves drops fewer choices.
+  // A boundary has two moves: of the activation and of its gradient. A step may perform one of them
+  // more often than the other. Here both count with the larger number. This is safe: if moves cost
+  // more, fewer choices are dropped.
   boundary_times const crossed = times_between(
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
@@ -218,7 +218,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
 }
 
 /// Fills in weights, memory and states of `c` for all choices of its layer, then drops the
-/// dominated choices. Expects that the layer and the boundaries of `c` are set.
+/// dominated choices. Expects that all members of `c` before `choices` are set.
 template <int N, tabulated_move_prices Paths>
 constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
                           std::vector<layer_choice> const& all, Paths& paths, pruning prune) {

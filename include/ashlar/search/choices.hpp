@@ -11,14 +11,16 @@
 //             the mesh axes are enumerated. All tensors of the layer use the same order, so that
 //             equal splits nest equally.
 //   storage   How parameters are stored between steps, the same for all parameters of the layer.
-//             replicated: parameters are stored as the layer uses them. Partial ones are stored
-//             replicated.
+//             replicated: parameters are stored as the layer uses them. A parameter that the layer
+//             uses as a partial sum along an axis is stored replicated along that axis.
 //             sharded (ZeRO): in addition, dim 0 of the stored parameter is split along every axis
 //             on which the layer uses the parameter replicated and the gradient is not split.
 //             These splits nest inside other splits of dim 0.
-//             A parameter with a prescribed storage (parameter_spec::store) has that one.
-//             updated apart (ZeRO-1), on request: parameters are stored replicated, but updated
-//             where the sharded storage would be. Tied parameters are never updated apart.
+//             updated apart (ZeRO-1), on request: parameters are stored as with replicated storage,
+//             but updated at the placement that sharded storage would give them. Tied parameters
+//             are never updated apart.
+//             If parameter_spec::store prescribes the storage of a parameter, it is always stored
+//             there.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
 // tensors are replicated, if the layer has one (`one_row`). Plans written by people may use any row
@@ -39,12 +41,12 @@ enum class trivial_axes : signed char { one_row, all_rows };
 ///   canonical   only the order of the mesh axes
 ///   multisets   like `canonical`, but choices that differ only by an exchange of interchangeable
 ///               axes (equal extent and network tier) are enumerated once: row indices ascend along
-///               them
+///               these axes
 enum class shard_orders : signed char { all, canonical, multisets };
 
 /// Selects where parameters are updated in the choices that are enumerated.
 ///   as_stored    where they are stored
-///   also_apart   also apart from a replicated storage
+///   also_apart   also, in further choices, apart from where they are stored (ZeRO-1)
 enum class update_places : signed char { as_stored, also_apart };
 
 namespace detail {
@@ -154,8 +156,9 @@ constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology c
   return changed;
 }
 
-/// Changes the choice from sharded storage to one that is stored as in `whole`, and updated where
-/// the sharded storage was. Returns false if no parameter can be updated apart.
+/// Changes the choice from sharded storage to updates apart. Its parameters are then stored as in
+/// `whole`, and those that are not tied are updated where the sharded storage was. Returns false if
+/// no parameter can be updated apart.
 constexpr bool update_apart(layer_choice& c, layer_choice const& whole, layer_spec const& spec) {
   bool changed = false;
   for (int k = 0; k < c.parameters.size(); ++k) {
@@ -168,7 +171,8 @@ constexpr bool update_apart(layer_choice& c, layer_choice const& whole, layer_sp
   return changed;
 }
 
-/// Returns whether every placement of the choice is valid for its tensor.
+/// Returns whether every placement of the choice is valid for its tensor. Does not check where
+/// parameters are stored and updated.
 constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology const& t) {
   int const axes = t.axes();
   if (check(c.x, spec.x.rank(), axes) || check(c.dx, spec.x.rank(), axes) ||
@@ -230,7 +234,8 @@ constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums)
   return good;
 }
 
-/// Returns whether two choices have equal placements, apart from the stored parameters.
+/// Returns whether two choices have equal placements. Does not compare where parameters are stored
+/// and updated.
 constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
   if (!(a.x == b.x && a.y == b.y && a.dy == b.dy && a.dx == b.dx && a.statistics == b.statistics))
     return false;
@@ -244,8 +249,8 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 }  // namespace detail
 
 /// Returns all choices of a layer on a mesh, without duplicates. For the same rows and shard order,
-/// replicated storage comes before sharded storage, and that before updates apart. Expects that
-/// every row has an entry for each parameter and statistic of the layer.
+/// replicated storage comes before sharded storage, and sharded storage before updates apart.
+/// Expects that every row has an entry for each parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
                                                   trivial_axes trivial = trivial_axes::one_row,
                                                   shard_orders orders = shard_orders::all,

@@ -11,8 +11,8 @@
 //   boundary_times    counts how often a step performs the two moves of a boundary
 //   for_each_price    prices the actions of a whole plan
 //
-// A class with the concept `move_prices` (prices.hpp) provides the prices of moves. All seconds and
-// weights of the search are computed here.
+// A class that satisfies the concept `move_prices` (prices.hpp) provides the prices of moves. All
+// seconds and weights of the search are computed here.
 
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>
@@ -68,7 +68,7 @@ class element_prices {
   /// one step. It is a sum over the layer's actions (computations and moves): the weight of one
   /// execution times the number of executions.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, gathers = 0, once = 0;  // weights per micro-batch, gather and step
+    double each = 0, gathers = 0, once = 0;  // weights per micro-batch, per gather, per step
     for_each(c, [&](phase when, spent what, move_price const& price) {
       bool const is_gather = net_.interleaved > 1 && what == spent::parameter;
       (!repeats(when) ? once : is_gather ? gathers : each) += price.weight;

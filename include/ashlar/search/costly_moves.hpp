@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Lists the collectives that take most of a step. Equal collectives of equal layers count together:
-// in a chain of equal blocks, a small one in each block may take more time than a large one at the
-// end.
+// Lists the collectives that take most of a step. Equal collectives of layers with the same name
+// count together: in a chain of equal blocks, the small collectives of all blocks together may take
+// more time than a single large one at the end of the chain.
 
 #include <algorithm>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace ashlar::search {
 
-/// Equal collectives of layers with one name.
+/// Equal collectives of layers with the same name.
 struct costly_move {
   std::string layer;
   move_line each;  ///< one of the equal collectives
@@ -23,7 +23,7 @@ struct costly_move {
   double seconds() const { return times * each.seconds; }
 };
 
-/// Returns the collectives of a plan, those that take most seconds of a step first.
+/// Returns the collectives of a plan, in descending order of the seconds that they take in a step.
 inline std::vector<costly_move> costly_moves(outline const& o) {
   std::vector<costly_move> all;
   for (auto const& e : o.elements) {

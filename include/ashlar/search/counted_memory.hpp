@@ -112,7 +112,7 @@ class counted_memory {
   }
 
   scratch<entry> elements_;
-  std::int64_t lasting_ = 0, counted_ = 0;  ///< sums over all elements
+  std::int64_t lasting_ = 0, counted_ = 0;  ///< sums of these members over all elements
 };
 
 }  // namespace ashlar::search

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Prices crossings: moves of a tensor from one part of a pipeline's mesh to another part. A price
-// is that of the planned crossing (plan/cross_mesh.hpp), with the redistribution steps before and
-// after it.
+// Prices crossings: moves of a tensor from one part of a pipeline's mesh to another part. The price
+// is computed from the plan of the crossing (plan/cross_mesh.hpp). It includes the redistributions
+// on the two parts before and after the transfers between them.
 //
 // The parts of a pipeline are equal, and a machine has the same links between all of its nodes. So
 // a crossing costs the same between any two parts, and its price is computed on a mesh of two

@@ -7,32 +7,34 @@
 // chain under one schedule. A chain is a sequence of pieces, and every stage consists of whole
 // pieces (stages_alone.hpp). A piece has these numbers, in seconds:
 //
-//   V         a lower bound of w u + g over all of its plans: u for both passes of one micro-batch,
-//             g for the synchronization of its gradients
-//   F, I, W   its part of the forward pass, of the gradient of the input, and of the gradients of
-//             the parameters, if all ranks share the work equally and compute at peak speed
+//   V         a lower bound of w u + g over all plans of the piece: u is the time of both passes of
+//             one micro-batch, g the time to synchronize the gradients of the piece, and w a given
+//             weight
+//   F, I, W   the times to compute the forward pass, the gradient of the input, and the gradients
+//             of the parameters for one micro-batch, if all ranks share the work equally and
+//             compute at peak speed
 //
 // Let a step have m micro-batches on s parts. Since w >= m, v = V m / w is at most m u + g. The
-// first stages of the s parts are the first s stages of the chain, in this order. The bound is the
-// largest of the following numbers. In each of them, "before" sums over all pieces of earlier
-// stages.
+// first stage of part p = 0 .. s - 1 is stage p of the chain. The bound is the largest of the
+// following numbers. In them, F, I, W and v of a stage are sums over its pieces, and "before" marks
+// a sum over all pieces of earlier stages.
 //
-//   one stage    If each part holds one stage, the largest of its stages decides. Bisection finds
-//                the least number that no stage of some cut exceeds. The number of a stage is the
-//                largest of
-//                  F before + v                     under every schedule
-//                  F + a (I + W) before + v         if backward passes are whole, a = 1 - m / w
-//                  F + I before + m (F + I)         under every schedule
-//                  F + I + W before + m (F + I + W) if backward passes are whole
-//   all parts    The mean over the parts of (F before the first stage of the part + v of all its
-//                pieces), and the largest of these numbers if the cut is known. If it is not known,
-//                a stage has at least one piece, so that at least p pieces lie before the first
-//                stage of part p.
-//   one batch    A micro-batch passes through all stages: the sum of F + I, or of F + I + W if
-//                backward passes are whole.
+//   one stage    If each part holds one stage, each stage has a number, which is the largest of
+//                  (F) before + v                       under every schedule
+//                  (F + a (I + W)) before + v           if backward passes are whole, a = 1 - m / w
+//                  (F + I) before + m (F + I)           under every schedule
+//                  (F + I + W) before + m (F + I + W)   if backward passes are whole
+//                The number of a cut is the largest number of its stages. If the cut is not known,
+//                bisection finds the least number of any cut.
+//   all parts    Each part has the number (F) before its first stage + v of all its stages. The
+//                bound is the mean of these numbers, and also the largest one if the cut is known.
+//                If the cut is not known, at least p pieces lie before the first stage of part p,
+//                because every stage has at least one piece.
+//   micro-batch  One micro-batch passes through all stages. The bound is the sum of F + I over all
+//                stages, or of F + I + W if backward passes are whole.
 //
-// The second line of "one stage" is a mean of two bounds (best_cut.hpp), of which only the first
-// has g: F before + m u + g with the weight m / w, and F + I + W before + m u with the weight a.
+// The second line of "one stage" is a weighted mean of two bounds of best_cut.hpp. The bound
+// (F) before + m u + g has the weight m / w. The bound (F + I + W) before + m u has the weight a.
 
 #include <algorithm>
 #include <utility>
@@ -51,9 +53,9 @@ struct piece_least {
   double forward = 0, input = 0, weights = 0;  ///< F, I, W
 };
 
-/// A visitor of a layer's actions (visit.hpp) that adds the seconds of its computations to the F, I
-/// and W of a piece, as if `ranks` ranks shared the work equally and computed at peak speed. A
-/// recomputed forward pass is part of the backward pass, and so of I.
+/// A visitor of a layer's actions (visit.hpp). It adds the seconds of the layer's computations to
+/// F, I and W of a piece, as if `ranks` ranks shared the work equally and computed at peak speed.
+/// The second run of a recomputed forward pass counts in I.
 struct ideal_work {
   piece_least& piece;
   layer_spec const& spec;
@@ -80,7 +82,7 @@ void set_ideal_work(piece_least& piece, basic_problem<N> const& chain, int first
   for (int i = first; i < last; ++i) {
     ideal_work sums{piece, chain.spec(i), m, chain.element_size, ranks};
     for_each_phase(chain.runs(i, chain.recomputed), [&](phase when) {
-      if (repeats(when)) visit_element(when, sums.spec, anywhere, sums);  // others compute nothing
+      if (repeats(when)) visit_element(when, sums.spec, anywhere, sums);  // no other phase computes
     });
   }
 }
@@ -112,7 +114,7 @@ class cut_bounds {
   struct sums {
     std::vector<double> own{0};      // v
     std::vector<double> forward{0};  // F
-    std::vector<double> before{0};   // what comes before a stage in addition to its v
+    std::vector<double> before{0};   // F, or F + a (I + W), limited to v
     std::vector<double> passes{0};   // F + I, or F + I + W
 
     sums(cut_bounds const& of, bool whole) {
@@ -121,8 +123,8 @@ class cut_bounds {
         double const head = p.forward + (whole ? (1 - of.share_) * back : 0);
         own.push_back(own.back() + v);
         forward.push_back(forward.back() + p.forward);
-        // A piece adds no more than its v to what comes before later stages. Otherwise a longer
-        // stage could have a lower bound than a shorter one, which cannot happen if V is exact.
+        // A piece adds no more than its v to the sum before later stages. Otherwise of_stage could
+        // be smaller for a longer stage than for a shorter one. This cannot happen if V is exact.
         before.push_back(before.back() + std::min(head, v));
         passes.push_back(passes.back() + p.forward + (whole ? back : p.input));
       }
@@ -137,7 +139,7 @@ class cut_bounds {
     return std::max(s.before[at(first)] + own, s.passes[at(first)] + m_ * passes);
   }
 
-  /// Returns the bound for a known cut: the largest of those that follow from each part alone.
+  /// Returns the bound for a known cut: the largest of the bounds that follow from each part alone.
   double of_cut(sums const& s, schedule_choice const& choice, int parts,
                 std::vector<int> const& cut) const {
     auto const shape = choice.shape(parts, 1);
@@ -157,10 +159,11 @@ class cut_bounds {
     return bound;
   }
 
-  /// Returns a lower bound of the largest of_stage of a cut into `parts` stages, over all cuts. If
-  /// some cut has no stage above `least`, returns `least`. The of_stage of a range of pieces does
-  /// not fall if pieces are added at either end. So to learn whether a cut has no stage above a
-  /// number, it suffices to make each stage, from the first on, as long as this number permits.
+  /// Let the number of a cut be the largest of_stage of its stages. Returns a lower bound of the
+  /// numbers of all cuts into `parts` stages, or `least` if some cut has a number of at most
+  /// `least`. If pieces are added at either end of a range of pieces, its of_stage does not fall.
+  /// So one cut shows whether any cut stays within a given number: the cut in which each stage,
+  /// from the first on, is as long as this number permits.
   double least_largest(sums const& s, int parts, double least) const {
     int const n = static_cast<int>(pieces_.size());
     auto const possible = [&](double most) {

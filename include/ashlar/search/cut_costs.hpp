@@ -66,8 +66,8 @@ class cut_costs {
   std::vector<int> const& points() const { return points_; }
 
   /// Returns the stage of the units first .. last - 1, without transfers between stages and without
-  /// the crossings of tied parameters. `joined` says whether the stage before it is on the same
-  /// part, so that its input is redistributed instead of crossing.
+  /// the crossings of tied parameters. `joined` says whether the previous stage is on the same
+  /// part, so that the input of this stage is redistributed instead of crossing.
   pipeline_stage stage(int first, int last, bool joined) const {
     auto const &a = before_[at(first)], &b = before_[at(last)];
     moves const in = joined ? moves{} : moves_[at(first)];

@@ -35,8 +35,9 @@ struct unit_word {
   int size = 0;  ///< number of elements
 };
 
-/// Returns the words that may stand for the elements from `element` on, where a unit begins. If a
-/// block begins there and ends by `last`, the first word is `block`. The last word names the unit.
+/// Returns the words that may stand for elements from `element` on, which is a cutting point. If a
+/// copy of the repeated block begins there and ends before element `last`, the first word is
+/// `block`. The last word is any of the others: residual, branch, or the name of one element.
 template <int N>
 std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks const& blocks,
                                 int element, int last) {
@@ -78,8 +79,9 @@ std::string cut_text(basic_problem<N> const& net, std::vector<int> const& limits
   return text;
 }
 
-/// Parses a cut. Returns the first element of each stage and the number of all elements. If a word
-/// does not fit, throws ashlar::error with this word and with what the chain has there.
+/// Parses a cut. Returns the first element of each stage and the number of all elements. Throws
+/// ashlar::error if a word does not fit the elements at its place, if `*` is not followed by a
+/// number, if a stage has no elements, or if the text ends before the chain.
 template <int N>
 std::vector<int> parse_cut(basic_problem<N> const& net, std::string_view text) {
   auto const blocks = find_blocks(net);

@@ -15,9 +15,9 @@
 //   bubble        the rest of the time in which the busiest part waits for other parts
 //
 // If both plans cut the chain into stages at the same elements, the report lists the differences of
-// each stage. Then it lists the differences of elements as in diff.hpp, without sends. Elements of
-// different stages run at the same time, so their differences do not add up to the difference of
-// the step.
+// each stage. Then it lists the differences of elements as in diff.hpp, without transfers between
+// stages. Elements of different stages run at the same time, so their differences do not add up to
+// the difference of the step.
 //
 // The two plans may have different meshes, stages and micro-batches, so each plan comes with its
 // own description of the net. as_pipeline turns a plan without stages into a pipeline of one stage.
@@ -48,7 +48,7 @@ struct pipeline_cost {
 struct pipeline_difference {
   pipeline_cost a, b;
   std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, 1F1B, ..."
-  std::vector<pipeline_cost> stages_a, stages_b;  ///< the cost of each stage; its bubble is 0
+  std::vector<pipeline_cost> stages_a, stages_b;  ///< per stage; sends and bubble are 0
   bool same_stages = false;                  ///< whether both cut the chain at the same elements
   std::vector<element_difference> elements;  ///< all elements, in order
   std::string recomputed_a, recomputed_b;    ///< recomputed_text of each pipeline

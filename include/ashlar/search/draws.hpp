@@ -4,8 +4,8 @@
 #pragma once
 
 // Makes random numbers from a seed. The distributions of the standard library differ between
-// implementations. To give equal results everywhere, the numbers of std::mt19937_64 are used
-// directly.
+// implementations. So this class uses the numbers of std::mt19937_64 directly, which gives equal
+// results everywhere.
 
 #include <cstdint>
 #include <random>

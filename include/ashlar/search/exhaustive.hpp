@@ -10,7 +10,7 @@
 // because the remaining layers can decrease neither the cost nor the memory. The time is
 // exponential in the number of layers, so the method suits nets of a few layers.
 //
-// Options (algorithm.hpp) can limit and observe the search. One evaluation then adds one layer to a
+// Options (algorithm.hpp) can limit and observe the search. One evaluation adds one layer to a
 // partial plan. If every plan has been tried, the result is certified to be optimal.
 
 #include <ashlar/search/algorithm.hpp>
@@ -71,7 +71,8 @@ class enumeration {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
     bool const begin = model_.kind(i) == element_kind::residual_begin;
-    // For the begin of a residual block: an outer block that ends right after this block.
+    // If element i begins a residual block, `outer` describes the outer block that ends right after
+    // this block, if there is one.
     enclosing outer;
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
       outer = {now_.data()[model_.partner(other + 1)], ends_in_sum(model_.net(), other + 1)};
@@ -88,14 +89,15 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals> outside_;  ///< outside_of() of each begin of a residual block
+  scratch<held_by_residuals> outside_;  ///< per begin of a residual block: its outside_of()
   double least_ = unreachable;          ///< weight of the best plan so far
 };
 
 }  // namespace detail
 
-/// Returns a plan of least predicted seconds, found by trying all plans. It costs as much as the
-/// plan that `optimal` returns. Arguments and errors are those of `optimal`.
+/// Returns a plan of least predicted seconds, found by trying all plans. It takes as many seconds
+/// as the plan that `optimal` returns, unless `optimal` recomputes more segments to meet a memory
+/// limit. Arguments and errors are those of `optimal`.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -111,9 +113,9 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   });
 }
 
-/// Returns the best plan found by trying plans until the budget in `o` is used up. The budget does
-/// not end a search of a net with tied parameters, which tries all plans. Throws
-/// ashlar::error if no plan fits in memory, or if none was found within the budget.
+/// Returns the best plan found by trying plans until the budget in `o` is used up. For a net with
+/// tied parameters, the budget is ignored and all plans are tried. Throws ashlar::error if no plan
+/// fits in memory, or if none was found within the budget.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {

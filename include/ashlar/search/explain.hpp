@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A readable report of a plan, 100 columns wide: its cost, the placement of every tensor, and the
-// communication.
+// Makes a readable report of a plan, 100 columns wide: its cost, the placement of every tensor, and
+// the communication.
 //
 //   std::cout << search::explain(problem, plan, machine);
 //
@@ -18,15 +18,15 @@
 //         forward     x            all-gather along gpu              512.00 KiB   106.9 us
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
-// rank receives. Unless a line says otherwise, a gradient has the placement of its activation.
-// Likewise, a parameter in use, its gradient and its update have the placement of the stored
-// parameter. "new weight" is the move of an updated parameter to where it is stored.
-// Repeated blocks are printed once; moves of only the first or the last copy are marked. Local
-// steps (slices and zero-pads) are not listed.
+// rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
+// the placement of a stored parameter also holds for its use, its gradient and its update. "new
+// weight" is the move of an updated parameter to where it is stored. Repeated blocks are printed
+// once; moves that only the first or the last copy has are marked. Local steps (slices and
+// zero-pads) are not listed.
 //
-// Notes at the top point out what is legal but probably not intended. For example, a mesh of 7
-// ranks can train a batch of 8, because splits may be uneven. But then one rank does double work.
-// There are three notes:
+// Notes above the table of elements point out what is legal but probably not intended. For example,
+// a mesh of 7 ranks can train a batch of 8, because splits may be uneven. But then one rank does
+// double work. There are three notes:
 //
 //   no element splits its work along an axis               all ranks of that axis do the same work
 //   an axis is longer than every dim                       some of its ranks are idle in any plan

@@ -17,10 +17,10 @@
 // micro-batches in flight. "forward" does not include the recomputation in the backward pass.
 // Neighbouring stages that differ only in memory share a line, which shows the largest memory.
 //
-// "sends" is the time of transfers to the stages before and after, which run while the stages
-// compute. A second table lists the skips between stages: their elements, the stages of both ends,
-// and the seconds to send the skipped tensor and to send its gradient back. The lines above the
-// tables say how much of the step is spent waiting for all these transfers.
+// "sends" is the time of transfers to the stages before and after. These transfers run while the
+// stages compute. A second table lists the skips between stages: their elements, the stages of both
+// ends, and the seconds to send the skipped tensor and to send its gradient back. The lines above
+// the tables say how much of the step is spent waiting for all these transfers.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
 // of the element's stage. It leaves out transfers between stages on different parts. Memory is for
@@ -38,8 +38,8 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Subtracts from `parts` the redistributions at cuts between stages on different parts, because
-/// crossings take their place.
+/// Subtracts the redistributions at cuts between stages on different parts of the mesh from the
+/// breakdown `parts`, because crossings take their place.
 template <int N>
 void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machine const& m,
                     plan_breakdown& parts) {

@@ -144,8 +144,8 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
   return text;
 }
 
-/// Returns a list of the five collectives that take most of a step, or nothing if the plan has no
-/// more than that. `seconds` is the time of the step. `when` is appended to the heading.
+/// Returns a list of the five collectives that take most of a step, or an empty text if the plan
+/// has at most five. `seconds` is the time of the step. `when` is appended to the heading.
 inline std::string costly_text(outline const& o, double seconds, char const* when = "") {
   constexpr std::size_t most = 5;
   auto const moves = costly_moves(o);

@@ -50,7 +50,7 @@ class explorer {
     }
   }
 
-  /// Stores the current plan as the best one if it fits and is better than all plans so far.
+  /// Stores the current plan as the best one if it fits and is better than all plans stored so far.
   void keep() {
     if (!now.fits() || now.weight() >= run.best()) return;
     now.settle();
@@ -72,7 +72,9 @@ class explorer {
   scratch<int> best_;
 };
 
-/// Runs `walk(explorer)`, and returns the best plan that it stored by explorer::keep().
+/// Runs `walk(explorer)`, and returns the best of the plans for which `walk` called
+/// explorer::keep(). Throws ashlar::error if no plan fits in memory, if `walk` stored none, if the
+/// net has branches, or if nothing in the options can end the search.
 template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {

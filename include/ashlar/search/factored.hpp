@@ -19,8 +19,8 @@
 //            seconds of the best plan.
 //
 // Meshes with more factors permit more plans. But they do not contain all plans of the meshes with
-// fewer factors, so all meshes are searched. For example, on a mesh with fewer factors, two axes of
-// equal extent may exchange their roles in a single redistribution step.
+// fewer factors, so all meshes are searched. For example, on a mesh with fewer factors, a single
+// step of a redistribution may exchange the placements of two axes of equal extent.
 
 #include <string>
 
@@ -89,7 +89,8 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 /// Its memory is at most m.memory bytes per rank (0: no limit). plan.gap bounds the fraction of the
 /// time that another plan can save. The gap can be above 0 only on meshes of five or more axes or
 /// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh. `effort`
-/// limits the search on each mesh.
+/// limits the search on each mesh. If effort.known is set and no plan takes fewer seconds, the
+/// result may be a plan without choices (search_effort.hpp).
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3, search_effort const& effort = {}) {
@@ -112,7 +113,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   });
   basic_plan<N> best;
   bool found = false;
-  double least = effort.known;  // lower bound of all plans on the meshes searched so far
+  double least = effort.known;  // lower bound of the seconds of plans on the meshes so far
   for (std::size_t k = 0; k < order.size(); ++k) {
     candidate& it = candidates.data()[order.data()[k]];
     double const known = found ? std::min(best.seconds, effort.known) : effort.known;

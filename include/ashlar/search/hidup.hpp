@@ -11,8 +11,8 @@
 //   problem.overlap = true, problem.interleaved = 2;
 //   plan const ours = search::optimal(problem, topology, machine);    // usually fewer seconds
 //
-// The algorithm is in overlap/hidup_search.hpp. A stage is a communication step followed by a
-// computation step. What the paper leaves open is settled as follows:
+// The algorithm is in overlap/hidup_search.hpp. In the paper, a stage is a communication step
+// followed by a computation step. What the paper leaves open is settled as follows:
 //
 //   backward   The paper searches over the forward pass, and the backward pass overlaps in the same
 //              way. Here the seconds of both steps of a stage are sums over both passes.
@@ -20,7 +20,8 @@
 //              communication step of the stage that uses the weights. Their seconds are divided by
 //              the number of micro-batches of the step. The search decides whether a layer with
 //              such weights begins a stage.
-//   links      The paper has one link. Here the seconds of moves on both links are added up.
+//   links      The paper has one link. Here the seconds of moves on both links, inside a node and
+//              between nodes, are added up.
 //   mesh       The paper splits a tensor along one dim over all GPUs. So here a layer has the same
 //              signature row on all axes of a mesh. A move may still take a step for each axis.
 //   memory     There is no memory limit.
@@ -36,7 +37,8 @@ namespace ashlar::search {
 
 /// Returns the plan that HiDup's search finds. plan.seconds are those of the timeline. The problem
 /// needs two micro-batches or more, of which two take turns. Throws ashlar::error if there is only
-/// one micro-batch, if a layer couples the rows of a batch, or if segments are to be recomputed.
+/// one micro-batch, if a layer couples the rows of a batch, if segments are to be recomputed, if
+/// the net has branches, or if problem::updates_apart is set.
 inline plan hidup(problem const& net, topology const& t, machine const& m) {
   if (net.micro_batches < 2)
     throw error("search::hidup", "HiDup lets two micro-batches take turns, and the problem has " +

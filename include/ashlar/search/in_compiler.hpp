@@ -11,9 +11,9 @@
 //
 // The method depends on the problem:
 //
-//   mesh of one or two axes, a filter, tied parameters, or
-//   recomputed segments                                         chain_solver over all choices
-//   other meshes                                                by_roles.hpp
+//   mesh of one or two axes, a filter, tied parameters,
+//   branches or recomputed segments                             chain_solver over all choices
+//   other problems                                              by_roles.hpp
 //   the fastest plan needs more than machine.memory             then within_memory.hpp
 
 #include <ashlar/plan/text.hpp>
@@ -78,8 +78,8 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
 
 /// Returns the plan of least predicted seconds that `filter` permits and that needs at most
 /// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan
-/// without a memory limit. It is called on more than two axes, if there is no filter, no tied
-/// parameter and no recomputed segment. `watch` follows the progress of the search.
+/// without a memory limit. It is called on more than two axes, if there is no filter, no branch, no
+/// tied parameter and no recomputed segment. `watch` follows the progress of the search.
 template <int N, class Filter, class Fastest, class Watch>
 constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
                                           machine const& m, Filter const& filter,

@@ -31,9 +31,9 @@ constexpr bool has_interchangeable_axes(topology const& t) {
 }
 
 /// Permutes interchangeable axes, in the same way in both placements, into a canonical order. Axes
-/// are sorted by their placements in `from`; axes with equal placements there are sorted by their
-/// placements in `to`. Moves that differ only by such a permutation cost the same. After sorting,
-/// such moves are identical.
+/// are sorted by their placements in `from`. Axes with equal placements in `from` are sorted by
+/// their placements in `to`. Moves that differ only by such a permutation cost the same, and become
+/// identical here.
 constexpr void sort_interchangeable_axes(topology const& t, placement& from, placement& to) {
   auto const key = [](axis_placement const& p) {
     return ((static_cast<int>(p.kind) * 8 + p.dim) * 8 + p.depth) * 4 + static_cast<int>(p.op);

@@ -21,8 +21,8 @@
 // `price` is in seconds per byte. The optimum does not depend on it, but the number of labels does.
 // The price that solves the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
-// Labels pass through a residual block with the choice of its two ends fixed, and through a branch
-// with the choices of its begin and its end fixed, one pair after the other.
+// Labels are extended through a residual block separately for each choice of its two ends, and
+// through a branch separately for each pair of choices of its begin and its end.
 //
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
@@ -104,7 +104,7 @@ class label_search : public label_set<N> {
 
  private:
   /// Extends a label by element i, which is not the turn or the end of a branch. The arguments are
-  /// those of label_set::extend, and
+  /// those of label_set::extend and three more:
   ///   left       the element in front of element i
   ///   around     what surrounds element i
   ///   outside    if i is the end of a residual block: the result of chain_memory::outside_of for
@@ -125,8 +125,8 @@ class label_search : public label_set<N> {
       return memory_.next_of_branch(before.memory, i, left, model_.memory(i, k), k, list.data()[k]);
     });
   }
-  /// Extends label number l by element i, if the element in front of i is not the turn of a branch.
-  /// The arguments are those of the overload above.
+  /// Extends label number l by element i. The arguments are those of the overload above. Expects
+  /// that the element in front of i is not the turn of a branch.
   constexpr void extend(int l, double boundary, int i, int k, double rest, enclosing const& around,
                         held_by_residuals const& outside) {
     label const& before = labels_.data()[l];
@@ -196,9 +196,10 @@ class label_search : public label_set<N> {
     }
   }
 
-  /// Calls `run` with each part of a list whose labels hold equal bytes for residual blocks and
-  /// branches. If a recomputed segment begins right behind the begin of a block, these bytes depend
-  /// on whether the input of the segment is redistributed, so they differ between labels behind it.
+  /// Divides a list of labels into parts and calls `run` with each part. All labels of a part hold
+  /// equal bytes for residual blocks and branches. These bytes can differ within a list: if a
+  /// recomputed segment begins right behind the begin of a block, they depend on whether the input
+  /// of the segment is redistributed.
   template <class Run>
   constexpr void for_equally_held(std::vector<int> list, Run const& run) const {
     while (!list.empty()) {
@@ -211,8 +212,8 @@ class label_search : public label_set<N> {
     }
   }
 
-  /// Extends labels (partial plans) from the begin of a residual block to its end. Both take choice
-  /// `r`. The labels of the end are the candidates.
+  /// Extends labels (partial plans) from the begin of a residual block to its end. Both ends take
+  /// choice `r`. Adds the labels of the end to candidates_.
   ///   list       the labels of the begin, which hold equal bytes (for_equally_held)
   ///   rest       the least cost of all elements after the end
   constexpr void through(int begin, int end, int r, std::vector<int> const& list, double rest) {
@@ -237,7 +238,7 @@ class label_search : public label_set<N> {
   }
 
   /// Extends labels through the branch that begins at element `begin`, to its end. The begin takes
-  /// choice r, the end and the turn take choice s. The labels of the end are the candidates.
+  /// choice r. The end and the turn take choice s. Adds the labels of the end to candidates_.
   ///   list     the labels of the begin, which hold equal bytes (for_equally_held)
   ///   rest     the least cost of all elements after the end
   ///   around   what surrounds the branch
@@ -309,9 +310,10 @@ class label_search : public label_set<N> {
   /// Extends labels from element `from` to element `to`: from the begin of a residual block to its
   /// end, or through one net of a branch. `to` takes choice s.
   ///   rest              the result of what_follows_to
-  ///   around            as in level()
-  ///   start(k, after)   makes the candidates for choice k of the first element
-  ///   arrive(l, way)    extends label l to `to`, with the moves in front of it
+  ///   around            what surrounds the elements between `from` and `to`
+  ///   start(k, after)   makes the candidates for choice k of element from + 1. `after` is the
+  ///                     least cost of everything after this element
+  ///   arrive(l, way)    extends label l by `to`. `way` is the weight of the moves in front of `to`
   template <class Start, class Arrive>
   constexpr void through_net(int from, int to, int s, scratch<scratch<double>> const& rest,
                              enclosing const& around, Start const& start, Arrive const& arrive) {
@@ -337,14 +339,16 @@ class label_search : public label_set<N> {
     return what_follows(from + 1, to - 1, after);
   }
 
-  /// Returns what blocks and branches hold at the end of the labels of a list, which is not empty.
+  /// Returns the bytes that residual blocks and branches hold after the first label of a list.
+  /// Expects that the list is not empty.
   constexpr held_by_residuals held_in(std::vector<int> const& list) const {
     return labels_.data()[list.data()[0]].memory.residuals;
   }
 
   chain_memory<N> memory_;
-  /// Per branch and choice of its begin: what is known of the branch since its begin was added
-  /// last. All but `around` is the same for all labels of the begin with this choice.
+  /// Per begin of a branch and choice of this begin: what next_of_branch() filled in when a label
+  /// was last extended by this begin with this choice. across() computes `around` again for its own
+  /// labels.
   scratch<scratch<branch_so_far>> begun_;
 };
 

@@ -25,7 +25,9 @@ class label_set {
   constexpr bool complete() const { return complete_; }
 
  protected:
-  /// A partial plan: the choices of the first elements of the chain.
+  /// A partial plan: the choices of the first elements of the chain. `counted` is its counted
+  /// memory (counted_memory.hpp). `least` is the bound of still_to_come::least_of for plans that
+  /// begin with it.
   struct label {
     double time;
     std::int64_t counted, least;
@@ -42,8 +44,9 @@ class label_set {
       : model_(model), counted_(counted), priced_(priced), price_(price), limit_(limit),
         known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Returns whether a plan may be better than the best known one if its first elements take `time`
-  /// and `counted` bytes. `rest` is the least cost of all later elements.
+  /// Returns whether a plan can be better than the best known one if its first elements have the
+  /// weight `time` and `counted` bytes of counted memory. `rest` is the least cost of all later
+  /// elements.
   constexpr bool is_below(double time, std::int64_t counted, double rest) const {
     return time + price_ * double(counted - limit_) + rest < known_;
   }
@@ -81,8 +84,8 @@ class label_set {
   /// least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // A label is compared with those that were kept before it. In this order, most labels come
-    // after the labels that dominate them, so few labels are kept that are dominated later.
+    // A label is compared only with labels that were kept before it. In this order, most labels
+    // come after the labels that dominate them, so few dominated labels are kept.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb

@@ -95,7 +95,7 @@ struct memory_dual {
   /// Lower bound of the weight of all plans that fit; `unreachable` if none fits.
   double bound = 0;
   double price = 0;           ///< λ, seconds per byte
-  scratch<int> light, heavy;  ///< paths of equal cost at this price, below and above the limit
+  scratch<int> light, heavy;  ///< the two plans that the method holds (step 1 above)
 };
 
 /// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path

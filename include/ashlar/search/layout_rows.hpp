@@ -11,8 +11,8 @@
 
 namespace ashlar::search::detail {
 
-/// Returns whether every rank stores the parameters as the layer reads them, and updates them
-/// there.
+/// Returns whether every rank stores the parameters as the layer reads them, and updates them where
+/// it stores them.
 constexpr bool is_replicated_storage(layer_choice const& c) {
   for (auto const& p : c.parameters) {
     if (p.is_updated_apart()) return false;
@@ -50,8 +50,8 @@ constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c
   return true;
 }
 
-/// Returns whether choice c of layer i is data parallel on every axis on which the layer can be,
-/// with replicated parameters.
+/// Returns whether choice c of layer i is data parallel on every axis on which the layer can be
+/// data parallel, with replicated parameters.
 template <int N>
 constexpr bool is_data_parallel(basic_problem<N> const& net, int i, layer_choice const& c,
                                 topology const& t) {
