@@ -10,10 +10,12 @@
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored and updated in any placements without P.
-//   in rows   A gradient in rows belongs to a parameter that its layer reads by rows, and that is
-//             stored and updated where the layer reads it.
-//   wires     A wire has valid numbers, and the gradient's matrix has the rank of its factors
-//             (wire_fault). A gradient in rows has no wire.
+//   in rows   A gradient may be kept in rows, as the rows that the step has read, only if its
+//             parameter is stored and updated where the layer reads it, and the layer reads the
+//             parameter by rows (step/row_exchange.hpp).
+//   wires     The numbers of a wire, the encoding in which a gradient is sent, are valid. If a wire
+//             sends a gradient as two factors, the gradient's matrix has at least the rank of the
+//             factors (wire_fault). A gradient in rows has no wire.
 //   delays    A gradient is delayed by 0 to step::most_delay steps. A gradient in rows is not
 //             delayed.
 //

@@ -104,7 +104,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
   result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
   result.chosen.micro_batches = micro_batches;
   result.chosen.plain_steps = chosen.plain_steps;
-  result.chosen.staleness = chosen.staleness;  // nn::place refuses it with stages
+  result.chosen.staleness = chosen.staleness;  // nn::place refuses stale plans with stages
   result.chosen.problem_hash = hash(net);
   result.stages.resize(limits.size() - 1);
   auto const& own = result.order;

@@ -29,7 +29,8 @@ struct search_effort {
 
 namespace detail {
 
-/// Returns the effort of a watch (within_memory.hpp, algorithm.hpp): its own, or the usual one.
+/// Returns the effort that a watch (within_memory.hpp, algorithm.hpp) states, or the default effort
+/// if the watch states none.
 template <class Watch>
 constexpr search_effort effort_of(Watch const& watch) {
   if constexpr (requires { watch.effort; }) return watch.effort;

@@ -45,6 +45,7 @@ class still_to_come {
   }
 
  private:
+  /// The memory that a run of elements needs which ends with the last element of the chain.
   struct needed {
     /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;

@@ -13,7 +13,7 @@
 //                      one only by an exchange of interchangeable axes (equal extent and network
 //                      tier)
 //
-// While a storage is prescribed, each of the two layers may have every signature row with it. There
+// With a prescribed storage, each of the two layers may still take any of its signature rows. There
 // are about 3^k storages on k axes, and more where several axes split one dim.
 
 #include <algorithm>
@@ -46,8 +46,8 @@ constexpr void demand_settled_ties(basic_problem<N> const& net) {
 }
 
 /// An exchange of interchangeable axes (equal extent and network tier) turns a storage into an
-/// equally good one. Of all storages that become each other in this way, the one whose splits and
-/// depths ascend along such axes stands for the others. Returns whether p is such a storage.
+/// equally good one. Of the storages that such exchanges turn into each other, only one is tried:
+/// the one whose splits and depths ascend along such axes. Returns whether p is such a storage.
 constexpr bool stands_for_others(placement const& p, topology const& t) {
   auto const key = [&](int a) {
     return p[a].is_split() ? 1 + p[a].dim * (max_axes + 1) + p[a].depth : 0;
@@ -133,8 +133,8 @@ constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const
   return best.plan;
 }
 
-/// Passes the progress of the search with one storage on to the observer of all of them, but not
-/// its lower bounds, which hold only for plans with this storage.
+/// Passes the progress of the search with one storage on to the watch of the whole search. Lower
+/// bounds are not passed on, because they hold only for plans with this storage.
 template <class Watch>
 struct one_storage {
   Watch& watch;

@@ -4,7 +4,7 @@
 #pragma once
 
 // Computes the bytes of a tensor that goes from a stage of a pipeline to a neighbouring stage, on
-// the rank that holds most. The tensor has up to four placements:
+// the rank that holds the most bytes of it. The tensor has up to four placements:
 //
 //   made       The pass of one stage makes the tensor at this placement.
 //   leaving    The tensor is redistributed to this placement, and sent to the other part.

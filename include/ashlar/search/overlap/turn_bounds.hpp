@@ -7,20 +7,22 @@
 // (turn_search.hpp).
 //
 // A step takes at least as long as each of three paths: one through the work of the processor, and
-// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
-// a mean is additive over the chain. So its least value over all elements after a choice is
-// computed once per choice, for several coefficients. The same holds for means of all work of a
-// step and the load of a link.
+// one through the transfers of each of the two links. So it takes at least any weighted mean of the
+// paths. Such a mean is a sum over the elements of the chain. So its least value over the elements
+// that follow a choice is computed once per choice, for several coefficients. The same holds for a
+// weighted mean of all work of a step and the load of a link.
 //
 // If all micro-batches of a step take turns, a step also takes at least the sum of such means for
 // its two passes: gradients are synchronized after the whole forward pass, and weights are gathered
 // before the whole backward pass. So each pass takes at least
 //
-//   its work                 A single micro-batch waits for its moves, except for the weight
-//                            gradients beside moves of dx. So its waiting counts as work here.
-//   the load of its link     the moves of weights that the pass waits for, and its own moves. The
-//                            moves between the stage that both passes share and its neighbour may
-//                            run in the other pass, except those of one micro-batch.
+//   its work                 If a step has a single micro-batch, the processor waits for the moves,
+//                            except while it computes weight gradients beside moves of dx. This
+//                            waiting counts as work here.
+//   the load of a link       The moves of weights that the pass waits for, and the pass's own moves.
+//                            Both passes share the stage at the end of the chain. Of the moves
+//                            between this stage and its neighbour, only those of one micro-batch
+//                            count, because the others may run in the other pass.
 //
 // In some of these sums, the last elements belong to neither pass. All their work comes between the
 // loads of both passes.
@@ -186,9 +188,9 @@ class turn_bounds {
     return list;
   }
 
-  /// Returns a function whose arguments are a boundary (turn_boundary) and an index into the
-  /// boundary's lists of moves. The function returns the sum of two entries of `of`: one for the
-  /// move in the forward pass, one for the move in the backward pass.
+  /// Returns a function of i, k and an unused argument. For entry k of the lists of moves at the
+  /// boundary after element i (turn_boundary), it returns the sum of two entries of `of`: one for
+  /// the move in the forward pass, one for the move in the backward pass.
   auto both(std::vector<double> const& of) const {
     return [this, &of](int i, std::size_t k, std::size_t) {
       auto const& moves = chain_.behind(i);
@@ -279,8 +281,8 @@ class turn_bounds {
       return turns() * ((1 - share[0]) * of.forward[c] + (1 - share[1]) * of.backward[c]) + inside +
              share[0] * of.gathers[c][at(on)] + share[1] * of.synchronize[c][at(on)];
     };
-    // Without the loads: what a single micro-batch waits. Where only work counts after a move, the
-    // work beside this move does not count.
+    // What a boundary adds to the sum without the loads: the seconds that a single micro-batch
+    // waits. Where only work counts after a move, the work beside this move does not count.
     auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       auto const share = shares(i);
@@ -310,7 +312,8 @@ class turn_bounds {
     return least;
   }
 
-  /// Returns the mean of passes_ with the least bound of the whole chain; the last one of equals.
+  /// Returns the mean of passes_ with the least bound of the whole chain, or the last of several
+  /// such means.
   std::vector<mean_of_passes>::iterator least_mean() {
     auto found = passes_.begin();
     for (auto it = passes_.begin(); it != passes_.end(); ++it)
