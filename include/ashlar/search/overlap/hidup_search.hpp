@@ -23,9 +23,10 @@
 //                  the last stage is open, and labels describe strategies with an open stage.
 //   two searches   If nothing moves between many layers with weights, the number of undominated
 //                  strategies grows as the third power of the number of layers. So a first search
-//                  keeps only a few strategies, those of least bound. A second search drops strategies
-//                  whose bound is not below the psi found first. The result is that of the paper if
-//                  the second search never has more labels than it may keep (is_exact).
+//                  keeps only a few strategies, those of least bound. A second search drops
+//                  strategies whose bound is not below the psi found first. The result is that of
+//                  the paper if the second search never has more labels than it may keep
+//                  (is_exact).
 
 #include <algorithm>
 #include <cstddef>

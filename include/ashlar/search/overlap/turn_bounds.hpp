@@ -19,10 +19,10 @@
 //   its work                 If a step has a single micro-batch, the processor waits for the moves,
 //                            except while it computes weight gradients beside moves of dx. This
 //                            waiting counts as work here.
-//   the load of a link       The moves of weights that the pass waits for, and the pass's own moves.
-//                            Both passes share the stage at the end of the chain. Of the moves
-//                            between this stage and its neighbour, only those of one micro-batch
-//                            count, because the others may run in the other pass.
+//   the load of a link       The moves of weights that the pass waits for, and all other moves of
+//                            the pass. Both passes share the stage at the end of the chain. Of the
+//                            moves between this stage and its neighbour, only those of one
+//                            micro-batch count, because the others may run in the other pass.
 //
 // In some of these sums, the last elements belong to neither pass. All their work comes between the
 // loads of both passes.
@@ -62,8 +62,8 @@ class turn_bounds {
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c,
-  /// take `processor` and `link` seconds on the paths of a group of micro-batches, `work` seconds of
-  /// computations, and `load` seconds of each link, all moves included.
+  /// take `processor` and `link` seconds on the paths of one group of micro-batches. They keep the
+  /// processor busy for `work` seconds, and all their moves keep link l busy for load[l] seconds.
   double behind(int i, int c, double processor, double const (&link)[turn_links], double work,
                 double const (&load)[turn_links]) const {
     double least = 0;
@@ -124,9 +124,10 @@ class turn_bounds {
     by_choice to_come;
   };
   /// A sum of means for both passes. The load of the link in pass p has the coefficient share[p],
-  /// except in the last `joint` elements, of which only the work counts. `to_come` are the least
-  /// values over all later elements. If bit p of the index is set, some tensor is moved at a counted
-  /// boundary behind the element in pass p. `of_chain` is the least value over the whole chain.
+  /// except in the last `joint` elements, of which only the work counts. to_come[s] has the least
+  /// values over all later elements under a condition on each pass p: some tensor moves in pass p
+  /// at a counted boundary behind the element exactly if bit p of s is set. `of_chain` is the least
+  /// value over the whole chain.
   struct mean_of_passes {
     int link, joint;
     double share[2];
@@ -321,10 +322,11 @@ class turn_bounds {
     return found;
   }
 
-  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later element
-  /// i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n and m
-  /// are the number of micro-batches whose moves count in the two passes: all, but only one at the
-  /// last boundary at which a tensor moves. Only moves in front of element `counted` count.
+  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later
+  /// element i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n
+  /// and m are the numbers of micro-batches whose moves count in the forward and in the backward
+  /// pass: one at the last boundary at which a tensor moves, and all at the others. Only moves in
+  /// front of element `counted` count.
   template <class Waits, class Loaded, class Own>
   std::vector<by_choice> least_by_moves(int counted, Waits waits, Loaded loaded, Own own) const {
     constexpr double none = std::numeric_limits<double>::infinity();
