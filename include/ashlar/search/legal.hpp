@@ -10,9 +10,9 @@
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored and updated in any placements without P.
-//   in rows   A gradient may be kept in rows, as the rows that the step has read, only if its
-//             parameter is stored and updated where the layer reads it, and the layer reads the
-//             parameter by rows (step/row_exchange.hpp).
+//   in rows   A gradient may be kept as only those rows that a step reads (step/row_exchange.hpp).
+//             Then the layer must read the parameter by rows, the parameter must be stored and
+//             updated where the layer reads it, and it must not be tied.
 //   wires     The numbers of a wire, the encoding in which a gradient is sent, are valid. If a wire
 //             sends a gradient as two factors, the gradient's matrix has at least the rank of the
 //             factors (wire_fault). A gradient in rows has no wire.
@@ -84,8 +84,8 @@ constexpr char const* storage_fault(parameter_choice const& p, parameter_spec co
   return nullptr;
 }
 
-/// Returns whether `c` is a legal placement of the layer on the mesh. Its rows and shard order must
-/// fit the signature table of the layer, and no parameter may be stored or updated partial.
+/// Returns whether `c` is a legal placement of the layer on the mesh: whether it obeys the seven
+/// rules at the head of this file.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t) ||

@@ -171,7 +171,7 @@ class limited_stages {
     for (std::size_t s = 0; s < count(); ++s) {
       auto const* placed = &search(s, t, room, known);
       if (placed->size() > 0 && s > 0 && !(placed->mesh == joined.chosen.mesh)) {
-        // A layout may factor the axes of each stage differently.
+        // A layout may factor the mesh axes differently for each stage.
         placed = &search(s, joined.chosen.mesh, room, known);
         if (placed->size() > 0 && !(placed->mesh == joined.chosen.mesh)) {
           joined.chosen.mesh = placed->mesh;

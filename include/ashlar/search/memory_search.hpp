@@ -6,7 +6,7 @@
 // Finds the fastest plan within a memory limit among the plans that recompute a given number of
 // segments. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
 // some plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted
-// only if it fits and is faster than the best known plan. The memory of the accepted plan is
+// only if it fits and is faster than the best known plan. To decide whether it fits, its memory is
 // computed exactly, for the whole chain. within_memory.hpp runs this search for several numbers of
 // segments.
 

@@ -44,7 +44,8 @@ struct basic_memory_front {
 };
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory
-/// limits. Errors are those of `optimal`.
+/// limits. Throws the errors of `optimal`, and ashlar::error if the options ask for fewer than two
+/// limits.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {

@@ -70,7 +70,8 @@ class pinned_choices {
       if (detail::pinned_tensor(p, net_.spec(i), empty) == nullptr) continue;
       any = true;
       if (net_[i].kind == element_kind::residual_end) i = net_[i].partner;
-      // The turn of a branch has x and dx of the branch's end, and y and dy of its begin.
+      // The turn of a branch has x and dx where the branch's end has them, and y and dy where the
+      // begin has them.
       if (net_[i].kind == element_kind::branch_turn) {
         i = net_[i].partner;
         if (p.tensor == "y" || p.tensor == "dy") i = net_[i].partner;

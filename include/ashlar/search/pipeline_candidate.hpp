@@ -30,8 +30,8 @@ struct pipeline_options {
   std::vector<std::string> schedules{};
   /// For the schedule "interleaved" without a number: the numbers of stages per part to try.
   std::vector<int> chunks{2, 4};
-  /// Says whether stages may begin at any element that is not inside a residual block. Otherwise
-  /// all stages have equally many repeated blocks.
+  /// Says whether stages may begin at any element before which the chain can be cut (cutting_points
+  /// in stages.hpp). Otherwise all stages have equally many repeated blocks.
   bool any_cuts = false;
   /// The most micro-batches that a stage may have in flight. 0 means any number. Schedules that
   /// need more are not tried.
@@ -141,7 +141,7 @@ struct candidate_costs {
   candidate_costs& operator=(candidate_costs const&) = delete;
 };
 
-/// Returns whether a schedule has one stage a part and whole backward passes.
+/// Returns whether a schedule has one stage per part and whole backward passes.
 inline bool is_plain(schedule_choice const& choice) {
   return choice.chunks == 1 && !choice.splits();
 }

@@ -8,9 +8,9 @@
 //
 //   held      from the forward pass to the gradient of the input: what the forward pass saves, or
 //             the inputs of recomputed segments
-//   waiting   from the gradient of the input to those of the parameters, if the backward pass is
-//             split: the saved values and dy of each layer that can make its gradients later
-//             (backward_form::halves and gradients_only)
+//   waiting   from the gradient of the input to the gradients of the parameters, if the backward
+//             pass is split: the saved values and dy of each layer that can make the gradients of
+//             its parameters later (backward_form::halves and gradients_only)
 //
 // The memory of a part is the largest sum, over its passes, of
 //
@@ -146,7 +146,7 @@ class pipeline_memory {
     // skips, and tensors of neighbouring stages.
     std::int64_t now;
     std::int64_t most;
-    std::map<int, std::int64_t> sent{};  // sources of sends that have not ended, by receiver
+    std::map<int, std::int64_t> sent{};  // bytes of the sources of unended sends, by receiver
 
     part_memory(pipelines::schedule const& s, int position, std::vector<stage_bytes> const& stages,
                 std::int64_t skips)

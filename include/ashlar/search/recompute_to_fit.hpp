@@ -5,8 +5,8 @@
 
 // Finds how many of its first segments each stage of a pipeline must recompute so that each part of
 // the mesh fits a memory limit. The placements and the order of passes are given. As long as a part
-// with several stages does not fit, one more segment is recomputed in the stage of this part that
-// holds the most bytes per micro-batch.
+// does not fit, one more segment is recomputed in one of its stages: the stage that holds the most
+// bytes per micro-batch.
 
 #include <optional>
 
@@ -14,9 +14,9 @@
 
 namespace ashlar::search {
 
-/// Returns the number of recomputed segments of each stage. These are at least the segments that
-/// the model's chain recomputes there. Returns nothing if a part does not fit even if it recomputes
-/// all segments.
+/// Returns the number of recomputed segments of each stage, which include those that the model's
+/// chain recomputes there. Returns nothing if a part does not fit even if it recomputes all
+/// segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,

@@ -6,7 +6,7 @@
 // Lists the schedules among which the search of a pipeline chooses, by name (step/pipeline/ makes
 // them):
 //
-//   name            stages a part   backward   order
+//   name            stages per part backward   order
 //   1f1b            1               whole      fixed
 //   eager           1               whole      fixed
 //   gpipe           1               whole      fixed
@@ -21,11 +21,11 @@
 //                                              the stages
 //   zb_v            2, in a vee     split      built from the seconds of the stages; needs as much
 //                                              memory as zb_h1
-//   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches a part
+//   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches per part
 //
 // In a vee, the first half of the stages lies on the parts in ascending order, and the second half
 // in descending order. In dual_pipe_v some backward passes are whole and some are split.
-// `interleaved` without a number stands for several choices: one for each number of stages a part
+// `interleaved` without a number stands for several choices: one for each number of stages per part
 // (chunks) that is to be tried.
 
 #include <algorithm>
@@ -91,10 +91,8 @@ inline constexpr std::string_view schedule_names[] = {
     "zb_h1", "zb_h2", "delayed", "zb_v",     "dual_pipe_v"};
 
 /// Reads the name of a schedule. The name "interleaved" without a number stands for one schedule
-/// for each number in `chunks` (stages a part). Throws ashlar::error if there is no schedule of
+/// for each number in `chunks` (stages per part). Throws ashlar::error if there is no schedule of
 /// this name.
-/// schedules with each of these numbers of `chunks`. Throws ashlar::error if there is no such
-/// schedule.
 inline std::vector<schedule_choice> schedule_choices(std::string_view name,
                                                      std::vector<int> const& chunks = {2}) {
   std::vector<schedule_choice> found;

@@ -57,7 +57,7 @@ template <int N>
 class stage_model {
  public:
   /// `chain`, `whole` and `crossings` must outlive this object. `chain` is a net, or a net with
-  /// renumbered segments (in_stages). `whole` is a plan of `chain`, which recomputes the first
+  /// renumbered segments (in_stages). `whole` is a plan of `chain`. It recomputes the first
   /// whole.recomputed segments of `chain`.
   stage_model(basic_problem<N> const& chain, basic_plan<N> const& whole, machine const& m,
               crossing_prices& crossings)

@@ -11,11 +11,11 @@
 //   halo                       on the processor, which waits for the exchange
 //   statistic                  a move inside the forward pass
 //   activation, gradient       the moves at the boundaries
-//   parameter                  the synchronization of a gradient once a step, without latency
-//                              because the tensors of a bucket share it. With a memory limit, the
-//                              gather of a weight once a step, because the programs may then keep
-//                              gathered weights (step/pass_trial.hpp). Without a limit, the gather
-//                              of a weight in every pass
+//   parameter                  The synchronization of a gradient counts once a step, without
+//                              latency, because the tensors of a bucket share the latency. With a
+//                              memory limit, the gather of a weight counts once a step, because
+//                              programs may then keep gathered weights (step/pass_trial.hpp).
+//                              Without a limit, it counts in every pass
 //
 // A choice of a layer is dropped if another one has the same placements at the boundaries and is no
 // worse in any of these numbers.

@@ -188,8 +188,8 @@ class turn_search {
                        chain_.per_step;
     }
     // Of the moves at the last boundary, only the move of this micro-batch must have ended. If the
-    // gradient of the weights is computed beside this move, the move must have ended only when this
-    // computation has ended.
+    // gradient of the weights is computed beside this move, the move need not end before this
+    // computation ends.
     int const others = std::max(0, moved_by_pass() - 1);
     wait_for_weights(l.forward, l, 0, 0, others);
     double const after = own.after_weights[at];
