@@ -8,8 +8,9 @@
 //   candidates   A candidate is an axis of the mesh with a number of parts and a number of
 //                micro-batches. For each candidate, the layout (the exact search) finds the plan of
 //                the chain on the mesh of one part that is fastest without a memory limit.
-//   attempts     An attempt is a schedule for a candidate. Its estimate is the lower bound of all
-//                cuts of the chain under the candidate's plan (best_cut.hpp).
+//   attempts     An attempt is a schedule for a candidate. Its estimate is a lower bound of the
+//                seconds of a step with the candidate's plan, over all permitted cuts of the chain
+//                (best_cut.hpp).
 //   pipelines    Attempts are made in ascending order of their estimates, until the next estimate
 //                reaches the seconds of the best pipeline found.
 //

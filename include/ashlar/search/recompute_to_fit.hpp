@@ -14,9 +14,9 @@
 
 namespace ashlar::search {
 
-/// Returns the number of recomputed segments of each stage, which include those that the model's
-/// chain recomputes there. Returns nothing if a part does not fit even if it recomputes all
-/// segments.
+/// Returns the number of recomputed segments of each stage. It is at least the number that the
+/// stage recomputes in the model's chain. Returns nothing if a part does not fit even if it
+/// recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,

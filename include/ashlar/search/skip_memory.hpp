@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes the memory of skips between stages of a pipeline (step/cut_skips.hpp). It is added to
-// the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in memory from
-// the forward pass that makes it to the pass that reads it:
+// Computes the memory of skips between stages of a pipeline (step/cut_skips.hpp). This memory is
+// added to the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in
+// memory from the forward pass that makes it to the pass that reads it:
 //
 //   part of the end     every x that has been made and not yet been read, and one more, whose
 //                       receive begins ahead. If the forward pass of the end runs again in the

@@ -46,8 +46,9 @@ constexpr void demand_settled_ties(basic_problem<N> const& net) {
 }
 
 /// An exchange of interchangeable axes (equal extent and network tier) turns a storage into an
-/// equally good one. Of the storages that such exchanges turn into each other, only one is tried:
-/// the one whose splits and depths ascend along such axes. Returns whether p is such a storage.
+/// equally good one. Of the storages that such exchanges turn into each other, it is enough to try
+/// one: the one whose splits and depths ascend along such axes. Returns whether p is such a
+/// storage.
 constexpr bool stands_for_others(placement const& p, topology const& t) {
   auto const key = [&](int a) {
     return p[a].is_split() ? 1 + p[a].dim * (max_axes + 1) + p[a].depth : 0;
@@ -116,7 +117,8 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
 }
 
 /// Returns the fastest of the plans search(problem) for all storages of the tied parameters, or
-/// search(net) if there are none to choose. Throws the last error if every search throws.
+/// search(net) if the storage of every tied parameter is prescribed. Throws the last error if every
+/// search throws.
 template <int N, class Search>
 constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const& t, bool all,
                                      Search const& search) {

@@ -9,7 +9,7 @@
 //   made       The pass of one stage makes the tensor at this placement.
 //   leaving    The tensor is redistributed to this placement, and sent to the other part.
 //   arriving   The other part receives it at this placement.
-//   read       It is redistributed to this placement, and the pass of the other stage reads it.
+//   read       The tensor is redistributed to this placement. The pass of the other stage reads it.
 //
 // If both stages are on one part, the tensor is redistributed from the first placement to the last.
 // pipeline_memory.hpp says when these bytes are in memory.

@@ -6,14 +6,14 @@
 // Searches for warm-up depths (step/pipeline/warm_up.hpp) with which all parts fit a memory limit,
 // or for depths together with delays of the gradients of parameters
 // (step/pipeline/delayed_weights.hpp). The depth of a part alone determines how many micro-batches
-// it has in flight. But how many tensors that another part has sent early wait in its memory
-// depends on the depths of both parts.
+// it has in flight. But a part also holds tensors that another part has sent early, and their
+// number depends on the depths of both parts.
 //
 //   few lists of depths   all are tried
-//   many, or delays       best_warm_ups or delayed_weights chooses. As long as a part exceeds the
-//                         limit, it may have fewer micro-batches in flight in the next round. If it
-//                         has only one already, the part before it may have fewer, and then runs
-//                         less far ahead
+//   many, or delays       best_warm_ups or delayed_weights chooses the depths. As long as a part
+//                         exceeds the limit, it may have fewer micro-batches in flight in the next
+//                         round. If it has only one already, the part before it may have fewer, and
+//                         then runs less far ahead
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +45,8 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
 }
 
 /// Calls keep(order) for orders of passes that make(most) returns for fewer and fewer micro-batches
-/// in flight. Stops when an order is within the limit, or when no further order can be.
+/// in flight. Stops when an order is within the limit, or when the number of micro-batches in
+/// flight cannot be lowered further.
 ///   most       the most micro-batches that each position may have in flight
 ///   held       bytes that one more micro-batch in flight takes at each position
 ///   excess_of  excess_of(order) returns, for each part, the bytes by which it exceeds the limit;

@@ -42,7 +42,8 @@ namespace ashlar::search {
 /// Finds the strategy with the least psi.
 class hidup_search {
  public:
-  /// Searches for the least seconds of two of the `micro_batches` micro-batches of a step.
+  /// Searches for the least seconds of two micro-batches in a step of `micro_batches`
+  /// micro-batches.
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 

@@ -262,8 +262,8 @@ class turn_bounds {
   }
 
   /// Computes, for each choice, the least values over all later elements of the sum of two means,
-  /// one for each pass, of its work and of the load of link `on`. Returns the least value over the
-  /// whole chain.
+  /// one for each pass. Each of them is a mean of the work of its pass and of the load of link `on`
+  /// in this pass. Returns the least value of the sum over the whole chain.
   double tabulate_passes(int on, int joint, double forward_share, double backward_share) {
     mean_of_passes mean{on, joint, {forward_share, backward_share}, {}};
     bool const alone = turns() == 1;
