@@ -10,9 +10,10 @@
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored and updated in any placements without P.
-//   in rows   A gradient may be kept as only those rows that a step reads (step/row_exchange.hpp).
-//             Then the layer must read the parameter by rows, the parameter must be stored and
-//             updated where the layer reads it, and it must not be tied.
+//   in rows   A gradient may be kept as the list of those rows that a step reads
+//             (step/row_exchange.hpp). Then the layer must read the parameter by rows, the
+//             parameter must be stored and updated where the layer reads it, and it must not be
+//             tied.
 //   wires     The numbers of a wire, the encoding in which a gradient is sent, are valid. If a wire
 //             sends a gradient as two factors, the gradient's matrix has at least the rank of the
 //             factors (wire_fault). A gradient in rows has no wire.

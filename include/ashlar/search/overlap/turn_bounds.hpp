@@ -116,8 +116,9 @@ class turn_bounds {
   static constexpr int steps = 5;
   using by_choice = std::vector<std::vector<double>>;  // [element][choice]
 
-  /// A mean of all work of a step and of the load of a link, of which the load has the coefficient
-  /// `share`. `to_come` is its least value over all later elements.
+  /// A weighted mean of all work of a step and of the load of a link. The load has the coefficient
+  /// `share`, and the work has 1 - share. `to_come` is the least value of this mean over all later
+  /// elements.
   struct mean_of_load {
     int link;
     double share;
@@ -159,9 +160,9 @@ class turn_bounds {
     return least;
   }
 
-  /// Considers the least sum of own and between over the whole chain for each choice. Marks the
-  /// choices for which this sum, multiplied by `times`, is not below the limit. `behind` is the
-  /// result of least_behind.
+  /// For each choice of each element, computes the least sum of own and between over the whole
+  /// chain, if the element takes this choice. If `times` times this sum is not below the limit,
+  /// marks the choice in dead_. `behind` is the result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {

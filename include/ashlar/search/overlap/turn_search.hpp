@@ -59,7 +59,8 @@ struct turn_options {
   /// kept. lost() returns the least bound of the labels that are dropped.
   int labels = 4000;
   /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
-  /// label is also dropped if another one is later by at most tolerance / (2 · number of elements).
+  /// label is also dropped if it is at most tolerance / (2 · number of elements) seconds better
+  /// than another label.
   double tolerance = 0;
   /// The most labels of the whole search. All further labels are dropped, and their bounds give
   /// lost().
