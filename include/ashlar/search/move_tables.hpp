@@ -15,9 +15,9 @@
 // A graph has only one reduction, so a move between two placements with different reductions is not
 // in any table.
 //
-// shared_moves keeps such tables for searches of several meshes and chains, such as those of the
-// stages of a pipeline. Copies of a search's model share them through a counted reference, which
-// unlike std::shared_ptr works in constant expressions.
+// shared_moves keeps such tables for searches of several meshes and chains, such as the searches of
+// the stages of a pipeline. Copies of a search's model share the tables through a counted
+// reference, which unlike std::shared_ptr works in constant expressions.
 
 #include <type_traits>
 #include <vector>

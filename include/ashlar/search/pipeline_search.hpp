@@ -19,8 +19,8 @@
 // that exceeded the limit are searched one by one, each together with its number of recomputed
 // segments (limited_stages.hpp). In this search, a stage has as many micro-batches in flight as
 // under the attempt's schedule. Attempts on the fewest ranks per part come first, because their
-// searches are fastest and what they find shortens the others. Among attempts on equally many
-// ranks, the one of least bound comes first.
+// searches are fastest, and a fast pipeline that they find shortens the later searches. Among
+// attempts on equally many ranks, the one of least bound comes first.
 //
 // The lower bound of the result is the least bound of all candidates. Each candidate has a bound
 // without a memory limit (candidate_bounds.hpp). Below a limit, limited_stages.hpp gives higher

@@ -4,8 +4,8 @@
 #pragma once
 
 // Says how much work a search below a memory limit may do, and which plans it looks for. A search
-// that makes many plans, such as that of pipelines, does less work for each of them than one that
-// makes a single plan.
+// that makes many plans, such as the search for pipelines, does less work for each plan than a
+// search that makes a single plan.
 
 #include <cstdint>
 

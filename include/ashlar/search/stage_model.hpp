@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes what the stages of a chain cost, under a plan of the chain on the mesh of one part. A
-// stage is any range of elements. Its seconds are the sums over its elements. It moves tensors in
-// two ways:
+// stage is any range of elements. The seconds of a stage are the sums over its elements. A stage
+// moves tensors in two ways:
 //
 //   between two of its own elements     by redistributions of the plan, which take time of the
 //                                       stage

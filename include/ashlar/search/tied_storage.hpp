@@ -8,7 +8,7 @@
 // a chain without ties. So the chain is searched with one storage after another, and the best of
 // these plans is returned:
 //
-//   storages tried     those that one of the two layers could have by itself (choices.hpp)
+//   storages tried     those that one of the two layers could have without the tie (choices.hpp)
 //   left out           for the first tie, if there is no filter: storages that differ from another
 //                      one only by an exchange of interchangeable axes (equal extent and network
 //                      tier)
@@ -58,8 +58,8 @@ constexpr bool stands_for_others(placement const& p, topology const& t) {
   return true;
 }
 
-/// Returns the storages to try for a tie. `all` says whether to list also those that differ only by
-/// an exchange of interchangeable axes.
+/// Returns the storages to try for a tie. `all` says whether the list also has the storages that
+/// differ from another one only by an exchange of interchangeable axes.
 template <int N>
 constexpr std::vector<placement> storages(basic_problem<N> const& net, tie const& t,
                                           topology const& mesh, bool all) {

@@ -241,9 +241,9 @@ class recomputation_search {
 
 }  // namespace detail
 
-/// Returns the plan of least predicted seconds among those of at most machine.memory bytes per
-/// rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the message states
-/// the least possible memory.
+/// Returns the plan of least predicted seconds among the plans that need at most machine.memory
+/// bytes per rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the
+/// message states the least possible memory.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,

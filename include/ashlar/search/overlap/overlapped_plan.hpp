@@ -16,8 +16,9 @@
 //   pricing       Candidates are priced until the next bound is not below the seconds of the best
 //                 plan, or until `most_priced` candidates have been priced.
 //
-// Without recomputation and on up to three axes, the least of these bounds is a lower bound of all
-// plans with this number of turns. In all other cases the bound counts only the computations.
+// Without recomputation and on up to three axes, the least bound of the candidates is a lower bound
+// of all plans with this number of turns. In all other cases the bound counts only the
+// computations.
 //
 // Each priced plan counts as one evaluation in the budget of the watch (algorithm.hpp). When this
 // budget ends, the result is the best plan so far, with the bound that has been proved until then.

@@ -138,7 +138,7 @@ class turn_search {
   bool is_one() const { return chain_.per_step == 1; }
 
   /// Returns whether the groups of micro-batches follow each other without overlap, so that the
-  /// seconds of a step are a multiple of those of a group.
+  /// seconds of a step are a multiple of the seconds of one group.
   bool has_paths() const { return is_one() || turns() == 1; }
 
   double seconds_of(label const& l) const {
@@ -166,7 +166,7 @@ class turn_search {
                     bounds_.behind(i, c, {end_of(l.forward), end_of(l.backward)}, l.moved, l.last));
   }
 
-  /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
+  /// Returns the seconds of a step in which the processor computes or must wait for weights.
   double busy(label const& l) const {
     return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
   }
