@@ -3,7 +3,7 @@
 
 #pragma once
 
-// This is the only file of ashlar that checks which compiler is in use. It defines these macros:
+// This file defines the macros of ashlar, among them those that depend on the compiler:
 //
 //   ASHLAR_VERSION    10000 * major + 100 * minor + patch; CMake reads it here
 //   ASHLAR_HD         marks a function that also runs on a CUDA device when nvcc compiles it

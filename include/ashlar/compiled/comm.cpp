@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles the mesh of MPI processes: its transports, its cache of plans, and the kernels that copy
-// and combine elements for the transports.
+// Compiles the MPI environment and the mesh of MPI processes: its transports, its cache of plans,
+// its watchdog, and the kernels that copy and combine elements for the transports.
 
 #define ASHLAR_COMPILES_COMM 1
 #include <ashlar/comm/mesh.hpp>

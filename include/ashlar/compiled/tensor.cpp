@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles host tensors of the usual element types and numbers of dims, and their redistribution.
+// Compiles host tensors of the usual element types and numbers of dims, their redistribution, and
+// their exchanges of halos.
 
 #define ASHLAR_COMPILES_TENSOR 1
 #include <ashlar/tensor/halo.hpp>

@@ -9,8 +9,8 @@
 // A first search considers few choices, so that it finds a good path soon. It drops each choice
 // that needs no less memory than another choice of the same element. But a dropped choice may have
 // other placements at the boundaries, and these placements might save memory in neighbouring
-// elements. So later searches drop a choice only if the other choice has the same placements at the
-// boundaries.
+// elements. So later searches drop a choice only if another choice with the same placements at the
+// boundaries needs no more memory.
 
 #include <limits>
 
@@ -25,7 +25,8 @@ struct least_memory_result {
   bool complete = false;
 };
 
-inline constexpr std::int64_t least_memory_effort = 500'000;  ///< most labels (partial plans)
+/// The most labels (partial plans) that one search for the least memory makes.
+inline constexpr std::int64_t least_memory_effort = 500'000;
 
 /// Returns the model without choices that another choice of the same element dominates: the other
 /// choice needs no more memory of any kind. If `same_boundaries` is set, the other choice must also

@@ -10,10 +10,13 @@
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored and updated in any placements without P.
-//   in rows   A gradient in rows belongs to a parameter that its layer reads by rows, and that is
-//             stored and updated where the layer reads it.
-//   wires     A wire has valid numbers, and the gradient's matrix has the rank of its factors
-//             (wire_fault). A gradient in rows has no wire.
+//   in rows   A gradient may be kept as the list of those rows that a step reads
+//             (step/row_exchange.hpp). Then the layer must read the parameter by rows, the
+//             parameter must be stored and updated where the layer reads it, and it must not be
+//             tied.
+//   wires     The numbers of a wire, the encoding in which a gradient is sent, are valid. If a wire
+//             sends a gradient as two factors, the gradient's matrix has at least the rank of the
+//             factors (wire_fault). A gradient in rows has no wire.
 //   delays    A gradient is delayed by 0 to step::most_delay steps. A gradient in rows is not
 //             delayed.
 //
@@ -82,8 +85,8 @@ constexpr char const* storage_fault(parameter_choice const& p, parameter_spec co
   return nullptr;
 }
 
-/// Returns whether `c` is a legal placement of the layer on the mesh. Its rows and shard order must
-/// fit the signature table of the layer, and no parameter may be stored or updated partial.
+/// Returns whether `c` is a legal placement of the layer on the mesh: whether it obeys the seven
+/// rules at the head of this file.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t) ||

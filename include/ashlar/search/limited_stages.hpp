@@ -3,29 +3,29 @@
 
 #pragma once
 
-// Searches each stage of a pipeline alone within a memory limit, and derives from these searches a
-// lower bound of all plans with the same cut and the same schedule.
+// Searches each stage of a pipeline alone within a memory limit. These searches also give a lower
+// bound of the seconds of a step, for all plans with the same cut and the same schedule.
 //
-// A step runs m micro-batches through s stages. Under a plan, a stage takes u seconds for both
-// passes of a micro-batch and g seconds to synchronize its gradients. The stage is planned as a
+// A step runs m micro-batches through s stages. Under a plan, stage j takes u_j seconds for both
+// passes of a micro-batch and g_j seconds to synchronize its gradients. Stage j is planned as a
 // chain of w = m + s - 1 micro-batches, because a step lasts about as long as that many of its
-// passes. V is the lower bound that this search gives: w u + g >= V for all plans of the stage
-// within the limit. If each part holds one stage and backward passes are whole, a step takes at
-// least
+// passes. Its search gives a lower bound V_j: w u_j + g_j >= V_j for all plans of stage j within
+// the limit. If each part of the mesh holds one stage and backward passes are whole, a step takes
+// at least
 //
-//   m u + g of j                       the passes of stage j and its synchronization
-//   m u of j + Σ u of earlier stages   the passes of stage j, and both passes of one micro-batch in
-//                                      all earlier stages: the first micro-batch comes from them,
-//                                      and the last gradient goes back to them
+//   m u_j + g_j                      the passes of stage j and its synchronization
+//   m u_j + Σ u_i of earlier stages  the passes of stage j, and both passes of one micro-batch in
+//                                    all earlier stages: the first micro-batch comes from them, and
+//                                    the last gradient goes back to them
 //
-// So the seconds T of a step satisfy, for every stage j,
+// So the seconds T of a step satisfy, for every stage j = 0, 1, ..,
 //
 //   T >= m V_j / w
 //   T >= ( m V_j + Σ V_i of earlier stages ) / ( w + j )
 //
-// The second line is the mean, with suitable coefficients, of both bounds of stage j and of the
-// first bounds of the earlier stages. It holds for every w >= m. With a larger w, the bound loses
-// less of u and more of g. So V is also found for a second, large w where that may raise the bound.
+// The second line is a weighted mean of both bounds of stage j and of the first bounds of the
+// earlier stages. It holds for every w >= m. With a larger w, the bound loses less of u and more of
+// g. So V_j is also computed for a second, large w where that may raise the bound.
 
 #include <algorithm>
 
@@ -48,8 +48,9 @@ class limited_stages {
   /// The mesh, the machine, the layout, the tables of moves and the pins (or null) must outlive
   /// this object.
   ///   chain    the chain with w micro-batches
-  ///   limits   the first element of every stage, and the number of all elements
+  ///   limits   the index of the first element of every stage, then the number of all elements
   ///   order    the schedule; it determines how many micro-batches each stage has in flight
+  ///   layout   the function that plans a stage (search::pipeline)
   ///   exact    whether every plan of the schedule has this cut and these numbers of micro-batches
   ///            in flight. Only then is there a lower bound
   limited_stages(basic_problem<N> chain, std::vector<int> limits, pipelines::schedule order,
@@ -93,13 +94,13 @@ class limited_stages {
     return bound;
   }
 
-  /// Makes the next search of a stage that may raise the bound. Returns false if no such search is
+  /// Runs the next search of a stage that may raise the bound. Returns false if no such search is
   /// left. A bound of `known` seconds is sufficient, so the searches need not find higher bounds.
   bool sharpen(double known) {
     std::size_t const s = count(), k = next_;
     if (!exact_ || k > s) return false;
     ++next_;
-    if (k < s) {  // The first stage holds most; the last often takes longest.
+    if (k < s) {  // The first stage needs the most memory; the last one often takes longest.
       std::size_t const stage = k == 0 ? 0 : k == 1 ? s - 1 : k - 1;
       search(stage, machine_, known);
       return true;
@@ -118,7 +119,7 @@ class limited_stages {
 
   /// Searches all stages on one mesh. `limit` is the most bytes per rank that a single stage may
   /// need. If a stage shows that the step takes about `known` seconds or more, stops with an
-  /// incomplete result. Throws if a stage does not fit.
+  /// incomplete result. Throws ashlar::error if the layout finds that a stage does not fit.
   separate_stages<N> plan(std::int64_t limit, double known) {
     topology t = mesh_;
     for (int round = 0; round < 3; ++round)
@@ -130,14 +131,14 @@ class limited_stages {
   }
 
  private:
-  /// The large w is this multiple of w.
+  /// The large w (see the comment at the head of this file) is this multiple of w.
   static constexpr int long_step = 64;
 
   std::size_t count() const { return limits_.size() - 1; }
 
-  /// Returns the seconds that a part runs, divided by those of one of its stages. A part runs as
-  /// many stages as it has chunks. But stages with fewer micro-batches in flight may be a little
-  /// faster, so the result is a little less than the number of chunks.
+  /// Returns the seconds that a part of the mesh runs, divided by the seconds of one of its stages.
+  /// A part runs as many stages as the schedule has chunks. But stages with fewer micro-batches in
+  /// flight may be a little faster, so the result is a little less than the number of chunks.
   double share() const { return order_.chunks > 1 ? 0.87 * order_.chunks : 1; }
   /// Returns the least V of a stage with which a step takes `seconds` or more.
   double needed(double seconds) const {
@@ -170,7 +171,7 @@ class limited_stages {
     for (std::size_t s = 0; s < count(); ++s) {
       auto const* placed = &search(s, t, room, known);
       if (placed->size() > 0 && s > 0 && !(placed->mesh == joined.chosen.mesh)) {
-        // A layout may factor the axes of each stage differently.
+        // A layout may factor the mesh axes differently for each stage.
         placed = &search(s, joined.chosen.mesh, room, known);
         if (placed->size() > 0 && !(placed->mesh == joined.chosen.mesh)) {
           joined.chosen.mesh = placed->mesh;
@@ -185,7 +186,7 @@ class limited_stages {
       joined.chosen.mesh = placed->mesh;
       joined.recomputed.push_back(placed->recomputed);
       for (int i = 0; i < placed->size(); ++i) {
-        // If a skip begins on an earlier stage, its end takes the same placements.
+        // If a skip begins on an earlier stage, its end takes the placements of its begin.
         int const begin = chain_[limits_[s] + i].partner;
         bool const tied = begin >= 0 && begin < limits_[s];
         joined.chosen.choices.push_back(tied ? layer_choice(joined.chosen[begin]) : (*placed)[i]);

@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Searches the plans that recompute a given number of segments for the fastest one within a memory
-// limit. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
+// Finds the fastest plan within a memory limit among the plans that recompute a given number of
+// segments. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
 // some plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted
-// only if it fits and is faster than the best known one. Its memory is computed exactly for the
-// whole chain. within_memory.hpp runs this search for several numbers of segments.
+// only if it fits and is faster than the best known plan. To decide whether it fits, its memory is
+// computed exactly, for the whole chain. within_memory.hpp runs this search for several numbers of
+// segments.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -81,11 +82,11 @@ class memory_search {
   /// Returns a lower bound of the weight of every plan that fits and is better than the best known
   /// one.
   constexpr double bound() const { return bound_; }
-  /// Returns the weight (seconds, plus a tiny amount per collective) of the best plan, found here
-  /// or passed to the constructor.
+  /// Returns the weight (seconds, plus a tiny amount per collective) of the best plan: the best one
+  /// found here, or the known plan whose weight the constructor got.
   constexpr double weight() const { return known_; }
-  /// Returns the best path (one choice per element of the chain). It is empty if no plan is better
-  /// than the one passed to the constructor.
+  /// Returns the best path (one choice per element of the chain). It is empty if no plan found here
+  /// is better than the known plan whose weight the constructor got.
   constexpr scratch<int> const& best() const { return best_; }
 
  private:

@@ -24,7 +24,7 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  /// The factor β of a cost in seconds. 0 stands for coldness · layers / cost of the first plan.
+  /// β, per second of the cost. 0 stands for coldness · layers / cost of the first plan.
   double beta = 0;
   double coldness = 300;
 };

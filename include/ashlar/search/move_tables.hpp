@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Tables of the paths of all moves on one mesh and machine. They are filled when they are first
-// needed, and serve every search on that mesh:
+// Tables of the cheapest paths of all moves (redistributions) on one mesh and machine. A path is
+// the sequence of redistribution steps by which a tensor gets from one placement to another. The
+// tables are filled when they are first needed, and serve every search on that mesh:
 //
-//   graph of placements    one per tensor rank and reduction
-//   prices of its edges    one list per extents and bytes per element
+//   graph of placements    one per tensor rank and reduction; its edges are redistribution steps
+//   prices of the edges    one list per extents and bytes per element
 //   paths                  per source placement, the seconds and the number of collectives of the
 //                          shortest path to every target
 //
 // A graph has only one reduction, so a move between two placements with different reductions is not
 // in any table.
 //
-// shared_moves keeps such tables for searches of several meshes and chains, such as those of the
-// stages of a pipeline. Copies of a search's model share them through a counted reference, which
-// unlike std::shared_ptr works in constant expressions.
+// shared_moves keeps such tables for searches of several meshes and chains, such as the searches of
+// the stages of a pipeline. Copies of a search's model share the tables through a counted
+// reference, which unlike std::shared_ptr works in constant expressions.
 
 #include <type_traits>
 #include <vector>
@@ -203,7 +204,7 @@ class counted {
 /// The tables of several meshes and machines. They are not safe for several threads.
 class shared_moves {
  public:
-  /// Returns the tables for a mesh and a machine, whose memory limit does not matter.
+  /// Returns the tables for a mesh and a machine. The machine's memory limit does not matter.
   counted<move_tables> of(topology const& t, machine m) {
     m.memory = 0;
     std::size_t numbers = 0;

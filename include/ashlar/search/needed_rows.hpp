@@ -6,14 +6,17 @@
 // Removes signature rows that no optimal plan needs, to make searches that ignore shard order
 // smaller. A row r is redundant if another row of the same layer can replace it in every plan
 // without higher cost. The two rows may differ only in the dims that they split: where row r splits
-// a dim d of a tensor, the other row splits a dim d' of that tensor. Three conditions must hold:
+// a dim d of a tensor, the other row splits a dim d' of that tensor. Four conditions must hold:
 //
 //   neighbours   The elements before and after the layer never split dim d of the layer's x or y.
 //   extent       The extent of d' is divisible by the number of all ranks, so that d' is always
-//                split evenly. Then no shard is larger than with d, and no step moves more. The
-//                same holds for the number of blocks of d', if a rank must have whole blocks.
+//                split evenly. Then no shard is larger than with d, and no redistribution step
+//                moves more bytes. If a rank must have whole blocks of d' (block_spec), the number
+//                of these blocks is divisible by the number of all ranks, too.
 //   GEMMs        Dims d and d' count in the same extent (m, n or k) of the layer's GEMMs, or
 //                neither counts in any (gemm_dims).
+//   other dims   If d' is a dim of x, no window slides along it (halo_spec), and the layer keeps no
+//                values that only splits of some dims of x divide (saved_values_beside).
 //
 // If a plan takes the other row instead of r, no redistribution step is added, and some steps may
 // become unnecessary. For example, an activation function on images has rows that split height or

@@ -4,30 +4,33 @@
 #pragma once
 
 // Finds the plan of least predicted seconds. The plan is the exact optimum, except below some
-// memory limits and on some meshes of five or more axes. In these cases plan.gap is not 0: it
-// bounds the fraction of the time that another plan can save.
+// memory limits, on some meshes of five or more axes, and if problem::overlap is set. In these
+// cases plan.gap may be above 0: it bounds the fraction of the time that another plan can save.
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
-// The method depends on the problem:
+// The method depends on the problem. More than one line can apply:
 //
 //   one or two axes, a filter,
-//   tied parameters, or
-//   recomputed segments         dynamic programming over all choices (chain_solver.hpp)
+//   tied parameters, branches,
+//   or recomputed segments      dynamic programming over all choices (chain_solver.hpp)
 //   other meshes                search_on_mesh.hpp
-//   plan exceeds the limit      within_memory.hpp
+//   fastest plan exceeds the
+//   memory limit                within_memory.hpp
 //   tied parameters             one search for each of their storages (tied_storage.hpp)
+//   problem::overlap            overlap/overlapped_plan.hpp: it minimizes the seconds with overlap
 //   in constant expressions     in_compiler.hpp. A program that links ashlar::compiled and needs a
 //                               plan as a constant must include in_compiler.hpp, too
 //
-// Among plans of equal seconds, the one with the fewest collectives is returned. If several plans
-// have equally few, the search on one or two axes returns the plan with the choices that
-// layer_choices lists first.
+// Among plans of equal seconds, the plan with the fewest collectives is returned. If several plans
+// have equally few collectives, the search on one or two axes returns the plan with the choices
+// that layer_choices lists first.
 //
-// Meshes of five and more axes are searched only if four conditions hold: there is no filter, no
-// parameter is tied, no segment is recomputed, and the fastest plan fits in the memory limit.
-// factored.hpp also searches for the best factors of the mesh axes.
+// Meshes of five and more axes are searched only if five conditions hold: there is no filter, no
+// parameter is tied, the net has no branches, no segment is recomputed, and the fastest plan fits
+// in the memory limit. Nets with branches are searched on at most three axes. factored.hpp also
+// searches for the best factors of the mesh axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -70,10 +73,11 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 }  // namespace detail
 
 /// `optimal` calls a function of this name in constant expressions. search/in_compiler.hpp defines
-/// a constexpr one, which is the better match, since its last parameter is an int and it takes the
-/// filter's own type. Without that header the call finds this declaration, which is not constexpr
-/// and never defined. The compiler's error then names it, and so tells the user what to include. A
-/// program that searches only at run time need not compile the search.
+/// a constexpr function of this name, which is the better match, since its last parameter is an int
+/// and it takes the filter's own type. Without that header the call finds this declaration, which
+/// is not constexpr and never defined. The compiler's error then contains the name of this
+/// function, which tells the user what to include. A program that searches only at run time need
+/// not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);

@@ -207,8 +207,8 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
 struct folded_element {
   outline const& in;
   std::size_t at, typical, final;
-  bool begins = false;  ///< the move of x into the first copy differs from the others
-  bool ends = false;    ///< the move of dy into the last copy differs from the others
+  bool begins = false;  ///< whether x moves into the first copy differently than into the others
+  bool ends = false;    ///< whether dy moves into the last copy differently than into the others
 
   folded_element(outline const& o, fold const& f, int i)
       : in(o), at(static_cast<std::size_t>(i)), typical(at),

@@ -10,10 +10,10 @@
 //   std::cout << front;                                   // a table and a plot
 //
 // The front is computed for several memory limits. The limits form a geometric sequence from the
-// memory of the fastest plan to the least possible memory. For each limit, `optimal` searches the
-// fastest plan. The gap of this plan bounds the fraction of its time that another plan can save. A
-// limit that the previous plan already satisfies is skipped. machine.memory does not limit the
-// plans, but the table marks plans that exceed it.
+// memory of the fastest plan to the least possible memory. For each limit, the search of
+// within_memory.hpp finds the fastest plan. The gap of this plan bounds the fraction of its time
+// that another plan can save. A limit is skipped if the plan of the previous limit fits in it.
+// machine.memory does not limit the plans, but the table marks plans that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ struct front_options {
   int limits = 12;  ///< number of memory limits, including the highest and the lowest
   /// Says which choices are permitted, like the filter of optimal().
   std::function<bool(int, layer_choice const&)> permits{};
-  /// Called after every limit with the number of finished limits and of all limits.
+  /// Called after every limit, with the number of finished limits and the number of all limits.
   std::function<void(int done, int of)> on_progress{};
 };
 
@@ -44,7 +44,8 @@ struct basic_memory_front {
 };
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory
-/// limits. Errors are those of `optimal`.
+/// limits. Throws the errors of `optimal`, and ashlar::error if the options ask for fewer than two
+/// limits.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {

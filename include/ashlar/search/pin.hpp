@@ -12,7 +12,8 @@
 //               3..9         elements 3 to 9
 //               3..9/2       every second element from 3 to 9. With the size of a repeated block in
 //                            place of 2, this selects one layer in all blocks
-//               linear  l*   all elements with this name; * matches any letters, ? a single one
+//               linear  l*   all elements with this name; * matches any number of characters,
+//                            ? matches one
 //   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad, .update or .store. A
 //               parameter's name alone means .use. Without problem::updates_apart, a
 //               parameter's .update is its .store
@@ -32,7 +33,7 @@
 namespace ashlar::search {
 
 struct pin {
-  std::string text;             ///< the text that the user has written
+  std::string text;             ///< the text that the user wrote
   std::string element, tensor;  ///< the parts before and after the '.' that separates them
   /// The prescribed placement, with B on axes that the pin leaves free.
   placement wanted;
@@ -47,14 +48,15 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Returns whether `name` matches a pattern of letters, '*' and '?'. The method is greedy matching
-/// with backtracking to the last '*', which matches one letter more after each mismatch. Earlier
-/// '*' need not be tried again, because the pattern before the last '*' matches already. So the
-/// number of steps is at most the product of both lengths.
+/// Returns whether `name` matches a pattern, in which '*' stands for any number of characters and
+/// '?' for one. The method is greedy matching with backtracking to the last '*', which matches one
+/// more character after each mismatch. Earlier '*' need not be tried again, because the pattern
+/// before the last '*' matches already. So the number of steps is at most the product of both
+/// lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  // `star` is the position of the last '*' in the pattern. That '*' matches letters of the name up
-  // to position taken - 1.
+  // `star` is the position of the last '*' in the pattern. That '*' matches characters of the name
+  // up to position taken - 1.
   std::size_t p = 0, n = 0, star = none, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -71,7 +73,7 @@ inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == none;
 }
 
-/// Removes a decimal number from the front of a text and returns it. Returns -1 if there is none.
+/// Removes a decimal number from the front of a text. Returns this number, or -1 if there is none.
 inline int take_number(std::string_view& text) {
   int value = -1;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 100'000'000) {

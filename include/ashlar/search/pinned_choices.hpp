@@ -25,8 +25,8 @@ using choice_filter = std::function<bool(int, layer_choice const&)>;
 template <int N>
 class pinned_choices {
  public:
-  /// Throws ashlar::error if a pin names no layer or tensor of the net, or if no choice of a layer
-  /// satisfies its pins.
+  /// `net` must outlive this object. Throws ashlar::error if a pin names no layer or tensor of the
+  /// net, or if no choice of a layer satisfies its pins.
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);
@@ -70,7 +70,8 @@ class pinned_choices {
       if (detail::pinned_tensor(p, net_.spec(i), empty) == nullptr) continue;
       any = true;
       if (net_[i].kind == element_kind::residual_end) i = net_[i].partner;
-      // The turn of a branch has x and dx of the branch's end, and y and dy of its begin.
+      // The turn of a branch has x and dx where the branch's end has them, and y and dy where the
+      // begin has them.
       if (net_[i].kind == element_kind::branch_turn) {
         i = net_[i].partner;
         if (p.tensor == "y" || p.tensor == "dy") i = net_[i].partner;

@@ -7,9 +7,9 @@
 // the number of parts of the mesh, the mesh axis that they divide, the number of micro-batches, the
 // placements of the layers of each stage on its ranks, the schedule, and where the chain is cut.
 //
-// Without options a part holds one stage, stages consist of equally many repeated blocks
-// (stages.hpp), and the schedule is 1F1B. The parts divide one axis of the mesh. If the mesh has
-// axes between nodes, this axis is one of them. pipeline_search.hpp says how the search proceeds.
+// By default a part holds one stage, stages consist of equally many repeated blocks (stages.hpp),
+// and the schedule is 1F1B. The parts divide one axis of the mesh. If the mesh has axes between
+// nodes, the parts divide one of these axes. pipeline_search.hpp says how the search proceeds.
 
 #include <type_traits>
 #include <utility>
@@ -27,16 +27,21 @@ namespace ashlar::search {
 ///             (choice_filter)
 ///
 /// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. If `layout`
-/// is not the exact search, the bound applies only to pipelines with plans of the same kind. It is
-/// then valid only if `layout` returns the best plan of that kind.
+/// is not the exact search, the bound applies only to pipelines whose plans are of the kind that
+/// `layout` makes. Even then it is valid only if `layout` returns the best plan of that kind.
 ///
-/// Throws ashlar::error in six cases:
-///   - Nothing fits machine.memory.
-///   - A requested number of stages does not divide the blocks or any axis.
-///   - net_of(m) returns a chain with a number of micro-batches other than m.
-///   - net_of(m) returns a chain whose micro-batches take turns.
-///   - There is no schedule of a given name, or none is possible for any of the numbers.
-///   - No mesh of one part has a plan that satisfies the pins, or the layout takes no filter.
+/// Throws ashlar::error in these cases:
+///   - No pipeline fits in machine.memory, or none has at most options.in_flight micro-batches in
+///     flight.
+///   - A requested number of stages does not divide the extent of any permitted axis, or the chain
+///     cannot be cut into that many stages.
+///   - A requested number of micro-batches is below 1, or net_of(m) returns a chain with a number
+///     of micro-batches other than m.
+///   - net_of(m) returns a chain whose micro-batches take turns, or with problem::overlap set.
+///   - A requested schedule does not exist, or none of the requested schedules is possible with any
+///     of the numbers of parts and micro-batches.
+///   - No mesh of one part has a plan that satisfies the pins, or there are pins and the layout
+///     takes no filter.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {

@@ -20,9 +20,9 @@
 namespace ashlar::search {
 
 struct pipeline_options {
-  /// Numbers of parts of the mesh to try, which are the stages if each part holds one. If empty,
-  /// tries all numbers that divide the extent of an axis and, unless `any_cuts`, the number of
-  /// repeated blocks.
+  /// Numbers of parts of the mesh to try. If each part holds one stage, these are the numbers of
+  /// stages. If the list is empty, tries all numbers that divide the extent of an axis and, unless
+  /// `any_cuts` is set, the number of repeated blocks.
   std::vector<int> stages{};
   /// Numbers of micro-batches to try. If empty, tries one micro-batch.
   std::vector<int> micro_batches{};
@@ -30,15 +30,15 @@ struct pipeline_options {
   std::vector<std::string> schedules{};
   /// For the schedule "interleaved" without a number: the numbers of stages per part to try.
   std::vector<int> chunks{2, 4};
-  /// Says whether stages may begin at any element that is not inside a residual block. Otherwise
-  /// all stages have equally many repeated blocks.
+  /// Says whether stages may begin at any element before which the chain can be cut (cutting_points
+  /// in stages.hpp). Otherwise all stages have equally many repeated blocks.
   bool any_cuts = false;
   /// The most micro-batches that a stage may have in flight. 0 means any number. Schedules that
   /// need more are not tried.
   int in_flight = 0;
-  /// Placements that the plan must have (pin.hpp), on the mesh of one part. Its axes are those of
-  /// the whole mesh. The axis that the parts divide has the rest of its extent, and a pin says
-  /// nothing about an axis of extent 1.
+  /// Placements that the plan must have (pin.hpp), on the mesh of one part. That mesh has all axes
+  /// of the whole mesh. The extent of the axis that the parts divide is divided by the number of
+  /// parts there. A pin says nothing about an axis of extent 1.
   std::vector<pin> pins{};
 };
 
@@ -141,15 +141,15 @@ struct candidate_costs {
   candidate_costs& operator=(candidate_costs const&) = delete;
 };
 
-/// Returns whether a schedule has one stage a part and whole backward passes.
+/// Returns whether a schedule has one stage per part and whole backward passes.
 inline bool is_plain(schedule_choice const& choice) {
   return choice.chunks == 1 && !choice.splits();
 }
 
-/// Returns the order of passes for the costs of the stages, without a memory limit. For the
-/// schedule `searched`, returns the order with the warm-up depths of 1F1B, at most
-/// `choice.in_flight`. With the schedule `delayed`, no position has more micro-batches in flight
-/// than there are parts.
+/// Returns the order of passes that the schedule `choice` takes, given the costs of the stages
+/// between `limits`, without a memory limit. For the schedule `searched`, returns the order with
+/// the warm-up depths of 1F1B, at most `choice.in_flight`. With the schedule `delayed`, no part has
+/// more micro-batches in flight than there are parts.
 template <int N>
 pipelines::schedule first_order(pipeline_candidate<N> const& c, schedule_choice const& choice,
                                 int micro_batches, stage_model<N>& model,

@@ -8,9 +8,9 @@
 //
 //   held      from the forward pass to the gradient of the input: what the forward pass saves, or
 //             the inputs of recomputed segments
-//   waiting   from the gradient of the input to those of the parameters, if the backward pass is
-//             split: the saved values and dy of each layer that can make its gradients later
-//             (backward_form::halves and gradients_only)
+//   waiting   from the gradient of the input to the gradients of the parameters, if the backward
+//             pass is split: the saved values and dy of each layer that can make the gradients of
+//             its parameters later (backward_form::halves and gradients_only)
 //
 // The memory of a part is the largest sum, over its passes, of
 //
@@ -23,16 +23,17 @@
 //       to other parts     the sources of sends that have not ended
 //       on this part       those that one stage has made and the other one has not read yet
 //
-// Receives begin ahead, and a send to a part ends when the next one to this part begins
-// (step/pipeline/part_order.hpp). So, if stages take turns as under 1F1B, there are one or two
-// early tensors from each part from which tensors arrive, and the source of one send to each part
-// to which tensors go. If a part runs many passes before the next part reads their results, as
-// under GPipe, that part holds all of these results. The count is exact if the program begins its
-// receives ahead. On devices receives begin later, so that the count is an upper bound.
+// Receives begin ahead of the pass that reads the tensor. A send to a part ends when the next send
+// to this part begins (step/pipeline/part_order.hpp). So, if forward and backward passes alternate
+// as under 1F1B, a part holds the following tensors: one or two early tensors from each part that
+// sends to it, and the source of one send to each part to which it sends. If a part runs many
+// passes before the next part reads their results, as under GPipe, that next part holds all of
+// these results. The count is exact if the program begins its receives ahead. On devices receives
+// begin later, so that the count is an upper bound.
 //
-// If the part holds one stage, backward passes are whole and no tensor crosses, this is the memory
-// of the stage as a separate chain. The chain then has as many micro-batches in flight as the
-// schedule has at most.
+// If the part holds one stage, backward passes are whole and no tensor crosses, the result is the
+// memory of the stage as a separate chain, with as many micro-batches in flight as the schedule has
+// at most.
 
 #include <algorithm>
 #include <map>
@@ -89,8 +90,8 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
 class pipeline_memory {
  public:
   /// `s` must outlive this object. `boundaries` has an entry for each stage but the last: the
-  /// tensors between this stage and the next one. If it is empty, these tensors have no bytes.
-  /// `skips` has an entry for each skip between stages.
+  /// tensors between this stage and the next one. If `boundaries` is empty, these tensors count as
+  /// zero bytes. `skips` has an entry for each skip between stages.
   pipeline_memory(pipelines::schedule const& s, std::vector<boundary_bytes> boundaries,
                   std::vector<skip_bytes> const& skips)
       : schedule_(s), boundaries_(std::move(boundaries)) {
@@ -145,7 +146,7 @@ class pipeline_memory {
     // skips, and tensors of neighbouring stages.
     std::int64_t now;
     std::int64_t most;
-    std::map<int, std::int64_t> sent{};  // sources of sends that have not ended, by receiver
+    std::map<int, std::int64_t> sent{};  // bytes of the sources of unended sends, by receiver
 
     part_memory(pipelines::schedule const& s, int position, std::vector<stage_bytes> const& stages,
                 std::int64_t skips)
@@ -201,8 +202,8 @@ class pipeline_memory {
            schedule_.position_of(stage) == schedule_.position_of(stage + 1);
   }
 
-  /// Releases the tensor of a neighbouring stage that the pass reads. From then on it counts as an
-  /// input of the pass.
+  /// Releases the tensor of a neighbouring stage that the pass reads. From then on the tensor
+  /// counts as part of the pass's own memory.
   void read(part_memory& part, int stage, pipelines::action const& a) const {
     bool const forward = a.what == pipelines::pass::forward;
     if (a.what == pipelines::pass::weight_gradient) return;

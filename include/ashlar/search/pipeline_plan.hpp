@@ -38,7 +38,7 @@ struct pipeline_stage {
   double forward = 0;       ///< part of `seconds` in the forward pass, without recomputation
   double weights = 0;       ///< part of `seconds` that a split backward pass leaves for later (W)
   double work = 0;          ///< part of `seconds` spent computing
-  double sending = 0;       ///< transfers to other stages per micro-batch, while passes run
+  double sending = 0;       ///< transfers to other stages per micro-batch, beside the passes
   double sending_back = 0;  ///< part of `sending` that sends gradients to the stage before
   double synchronize = 0;   ///< seconds of gradient synchronization, once per step
   std::int64_t sent = 0;    ///< bytes that a rank sends to other stages per micro-batch
@@ -62,7 +62,7 @@ struct pipeline_plan {
   /// mesh. The list `stages` has the order of the net, even if each part holds several chunks of
   /// the net. An empty schedule stands for 1F1B.
   pipelines::schedule order;
-  /// The skips whose ends are on different stages, with the seconds of what they send.
+  /// The skips whose ends are on different stages, with the seconds of their transfers.
   pipelines::skip_transfers skips;
   double bubble = 0;   ///< seconds of a step in which the busiest part waits for other parts
   double exposed = 0;  ///< how much shorter the step would be if transfers took no time

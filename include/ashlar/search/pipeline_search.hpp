@@ -8,21 +8,24 @@
 //   candidates   A candidate is an axis of the mesh with a number of parts and a number of
 //                micro-batches. For each candidate, the layout (the exact search) finds the plan of
 //                the chain on the mesh of one part that is fastest without a memory limit.
-//   attempts     An attempt is a schedule for a candidate. Its estimate is the lower bound of all
-//                cuts of the chain under the candidate's plan (best_cut.hpp).
+//   attempts     An attempt is a schedule for a candidate. Its estimate is a lower bound of the
+//                seconds of a step with the candidate's plan, over all permitted cuts of the chain
+//                (best_cut.hpp).
 //   pipelines    Attempts are made in ascending order of their estimates, until the next estimate
 //                reaches the seconds of the best pipeline found.
 //
 // An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, its stages
-// first recompute as many segments as they must. After all attempts, the stages of attempts that
-// exceed the limit are searched alone, with the number of recomputed segments (limited_stages.hpp).
-// A stage has as many micro-batches in flight as the schedule has there. Attempts on the fewest
-// ranks per part come first, because their searches are fastest and what they find shortens the
-// others. Among attempts on equally many ranks, the one of least bound comes first.
+// first recompute as many segments as they must. After all attempts, the stages of the attempts
+// that exceeded the limit are searched one by one, each together with its number of recomputed
+// segments (limited_stages.hpp). In this search, a stage has as many micro-batches in flight as
+// under the attempt's schedule. Attempts on the fewest ranks per part come first, because their
+// searches are fastest, and a fast pipeline that they find shortens the later searches. Among
+// attempts on equally many ranks, the one of least bound comes first.
 //
 // The lower bound of the result is the least bound of all candidates. Each candidate has a bound
-// without a memory limit (candidate_bounds.hpp). limited_stages.hpp gives higher bounds below a
-// limit, if cuts are equal and the order of the schedule does not depend on costs.
+// without a memory limit (candidate_bounds.hpp). Below a limit, limited_stages.hpp gives higher
+// bounds, but only if four conditions hold: all stages have equally many blocks, the schedule is
+// plain (is_plain), its order does not depend on costs, and the net has no ties.
 
 #include <algorithm>
 #include <deque>
@@ -227,7 +230,7 @@ class pipeline_search {
     }
   }
 
-  /// Searches one more stage for the bound of an attempt. Returns false if none is left.
+  /// Searches one more stage, to raise the bound of an attempt. Returns false if no stage is left.
   bool sharpen(attempted& a) {
     try {
       return a.stages->sharpen(known());
@@ -242,7 +245,8 @@ class pipeline_search {
   /// because of these, the stages are searched again with less room.
   void search_alone(attempted& a) {
     auto const& c = candidates_[a.candidate];
-    // No stage fits in `below`. In `above`, the stages fit, but the pipeline exceeds the limit.
+    // With at most `below` bytes per stage, some stage does not fit. With `above` bytes, all stages
+    // fit, but the pipeline exceeds the limit.
     std::int64_t below = 0, above = machine_.memory / a.choice.chunks + 1, room = above - 1;
     for (int again = 0; again < (best_.found() ? 2 : 8) && below < room && room < above; ++again) {
       try {
@@ -308,8 +312,8 @@ class pipeline_search {
     }
   }
 
-  /// Orders the passes again, for the costs of the placements `chosen` with these recomputed
-  /// segments. Keeps the resulting pipeline if it is the best one so far.
+  /// Orders the passes again, now for the costs of the stages with the placements `chosen` and
+  /// these recomputed segments. Keeps the resulting pipeline if it is the best one so far.
   void refit(candidate const& c, schedule_choice const& choice, basic_plan<N> chosen,
              std::vector<int> const& recomputed, std::vector<int> const& limits) {
     auto const& net = net_of(c);
@@ -330,11 +334,13 @@ class pipeline_search {
   std::deque<basic_problem<N>> nets_;  // pins refer to them
   std::vector<candidate> candidates_;
   std::vector<attempted> attempts_;
-  shared_moves moves_;  // shared by all searches of pieces and stages
+  shared_moves moves_;  // tables of moves for all searches of pieces and stages
   best_pipeline best_;
-  std::set<candidate const*> unfit_;  // even with all segments recomputed, their plans do not fit
-  int searched_ = 0;                  // pipelines whose stages were searched alone
-  std::exception_ptr unpinnable_;     // why the pins permit no plan on the last mesh without one
+  // Candidates whose plans do not fit even if all segments are recomputed.
+  std::set<candidate const*> unfit_;
+  int searched_ = 0;  // the number of pipelines whose stages were searched alone
+  // The error for the last mesh of one part on which no plan satisfies the pins.
+  std::exception_ptr unpinnable_;
 };
 
 template <int N>

@@ -14,9 +14,9 @@
 // of T on this part. The memory follows from the order of passes (pipeline_memory.hpp). With one
 // stage, T and memory equal those of a plan without stages (defined in step/problem.hpp).
 //
-// At a boundary between parts, the activation and its gradient cross from the placement on one part
-// to that on the other, as crossing_prices.hpp plans it. The input of a skip between stages and its
-// gradient cross in the same way.
+// At a boundary between parts, the activation and its gradient cross from a placement on one part
+// to a placement on the other part, as crossing_prices.hpp plans. The input of a skip between
+// stages and its gradient cross in the same way.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage holds its received input, so that no input is sent twice.
@@ -35,8 +35,8 @@ inline topology stage_mesh(topology t, int axis, int parts) {
   return t;
 }
 
-/// Returns the seconds of a step with this order of passes, or a negative number if it cannot run.
-/// `skips` are the skips between stages.
+/// Returns the seconds of a step with this order of passes, or a negative number if the order
+/// cannot run. `skips` are the skips between stages.
 inline double seconds_of_step(pipelines::schedule const& order,
                               pipelines::pipeline_costs const& costs,
                               std::vector<pipeline_stage> const& stages,
@@ -104,7 +104,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
   result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
   result.chosen.micro_batches = micro_batches;
   result.chosen.plain_steps = chosen.plain_steps;
-  result.chosen.staleness = chosen.staleness;  // nn::place refuses it with stages
+  result.chosen.staleness = chosen.staleness;  // nn::place refuses stale plans with stages
   result.chosen.problem_hash = hash(net);
   result.stages.resize(limits.size() - 1);
   auto const& own = result.order;

@@ -11,8 +11,8 @@
 //   basic_role_moves    lower bounds that ignore shard order
 //
 // Algorithms minimize the weight: seconds + tie * collectives. So among plans of equal time, they
-// find one with the fewest collectives. `tie` must be so small that it never outweighs a real
-// difference in time (tie_weight in choice_class.hpp).
+// find one with the fewest collectives. `tie` is a number of seconds. It must be so small that it
+// never outweighs a real difference in time (tie_weight in choice_class.hpp).
 
 #include <concepts>
 

@@ -4,8 +4,9 @@
 #pragma once
 
 // Finds how many of its first segments each stage of a pipeline must recompute so that each part of
-// the mesh fits a memory limit. The placements and the order of passes are given. A part with
-// several stages recomputes in the stage that holds most bytes per micro-batch.
+// the mesh fits a memory limit. The placements and the order of passes are given. As long as a part
+// does not fit, one more segment is recomputed in one of its stages: the stage that holds the most
+// bytes per micro-batch.
 
 #include <optional>
 
@@ -13,8 +14,9 @@
 
 namespace ashlar::search {
 
-/// Returns the number of recomputed segments of each stage, at least as many as the model's chain
-/// recomputes there. Returns nothing if a part does not fit even if it recomputes all segments.
+/// Returns the number of recomputed segments of each stage. It is at least the number that the
+/// stage recomputes in the model's chain. Returns nothing if a part does not fit even if it
+/// recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,

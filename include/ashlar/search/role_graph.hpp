@@ -20,7 +20,8 @@
 //
 // Every redistribution plan is a path in this graph, so the plan takes at least as long as the
 // shortest path between its two states. The class role_graph computes the lengths of the shortest
-// paths between all pairs of states. role_distances.hpp computes those to one target.
+// paths between all pairs of states. role_distances.hpp computes only the lengths of the paths to
+// one target.
 
 #include <type_traits>
 #include <vector>

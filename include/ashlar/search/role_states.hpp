@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Numbers the placements of a tensor without shard order, so that they can be indices of tables:
+// Numbers the placements of a tensor without shard order, so that the numbers can index tables:
 //
 //   role     of an axis: B, P, or a split of one of the dims that may be split
 //   digit    the number of a role, from 0 to `roles` - 1

@@ -4,11 +4,12 @@
 #pragma once
 
 // Finds the choices of each layer that can be part of a plan of at most a given weight (seconds,
-// plus a tiny amount per collective). The choices ignore shard order. by_roles.hpp needs them to
-// prove an optimum. A choice c is found if F(c) + B(c) is at most the given weight:
+// plus a tiny amount per collective). Shard order is ignored. by_roles.hpp needs these choices to
+// prove that a plan is optimal. A choice c of an element is found if F(c) + B(c) is at most the
+// given weight:
 //
-//   F(c)   the least weight of the elements of the chain up to and including choice c
-//   B(c)   the least weight of the elements after choice c
+//   F(c)   the least weight of the chain up to and including this element, if it takes choice c
+//   B(c)   the least weight of all later elements, if this element takes choice c
 //
 // If c is inside a residual block, the ends of the block may take different choices in F(c) and
 // B(c). The other elements take only undominated choices (choice_class.hpp). But c itself may be
@@ -50,8 +51,9 @@ class row_bounds {
   using values = scratch<scratch<double>>;
 
   /// A residual block, or several equal blocks with equal neighbours. F is the least cost of a plan
-  /// up to and including a choice, B the least cost after it. F grows along the chain and B
-  /// shrinks. To compare several blocks, `level` is subtracted from all F and added to all B.
+  /// up to and including an element with some choice. B is the least cost of the later elements. F
+  /// grows along the chain and B shrinks. To compare several blocks, `level` is subtracted from all
+  /// F and added to all B.
   struct place {
     int begin;
     scratch<double> before, after;  ///< F of the begin and B of the end, per choice

@@ -6,21 +6,27 @@
 // Lists the schedules among which the search of a pipeline chooses, by name (step/pipeline/ makes
 // them):
 //
-//   name            stages a part   backward   order
+//   name            stages per part backward   order
 //   1f1b            1               whole      fixed
 //   eager           1               whole      fixed
 //   gpipe           1               whole      fixed
-//   searched        1               whole      warm-up depths searched for the costs of the stages
+//   searched        1               whole      1F1B with warm-up depths found by search, from the
+//                                              seconds of the stages
 //   interleaved:N   N               whole      fixed; micro-batches are a multiple of the parts
-//   zb_h1           1               split      made for the costs of the stages
-//   zb_h2           1               split      the same, with about twice the memory
+//   zb_h1           1               split      built from the seconds of the stages
+//   zb_h2           1               split      built from the seconds of the stages; needs about
+//                                              twice the memory of zb_h1
 //   delayed         1               split      warm-up depths, and delays of the gradients of
-//                                              parameters, searched for the costs of the stages
-//   zb_v            2, in a vee     split      made for the costs, with the memory of zb_h1
-//   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches a part
+//                                              parameters, found by search, from the seconds of
+//                                              the stages
+//   zb_v            2, in a vee     split      built from the seconds of the stages; needs as much
+//                                              memory as zb_h1
+//   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches per part
 //
-// In dual_pipe_v some backward passes are whole and some are split. `interleaved` without a number
-// stands for several choices: one for each number of chunks that is to be tried.
+// In a vee, the first half of the stages lies on the parts in ascending order, and the second half
+// in descending order. In dual_pipe_v some backward passes are whole and some are split.
+// `interleaved` without a number stands for several choices: one for each number of stages per part
+// (chunks) that is to be tried.
 
 #include <algorithm>
 #include <charconv>
@@ -54,7 +60,7 @@ struct schedule_choice {
   schedule_kind kind = schedule_kind::one_f_one_b;
   int chunks = 1;
   /// The most micro-batches that a stage may have in flight; 0: any number. `searched`, zb_h1,
-  /// zb_h2 and `delayed` fit themselves to it. The other schedules may need more
+  /// zb_h2 and `delayed` keep to this limit. The other schedules may need more
   /// (pipelines::in_flight_fault).
   int in_flight = 0;
 
@@ -84,9 +90,9 @@ inline constexpr std::string_view schedule_names[] = {
     "1f1b",  "eager", "gpipe",   "searched", "interleaved",
     "zb_h1", "zb_h2", "delayed", "zb_v",     "dual_pipe_v"};
 
-/// Reads the name of a schedule. The name "interleaved" without a number stands for interleaved
-/// schedules with each of these numbers of `chunks`. Throws ashlar::error if there is no such
-/// schedule.
+/// Reads the name of a schedule. The name "interleaved" without a number stands for one schedule
+/// for each number in `chunks` (stages per part). Throws ashlar::error if there is no schedule of
+/// this name.
 inline std::vector<schedule_choice> schedule_choices(std::string_view name,
                                                      std::vector<int> const& chunks = {2}) {
   std::vector<schedule_choice> found;
@@ -132,10 +138,11 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
   return all;
 }
 
-/// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits.
-/// `costs` has the seconds of each stage, and `skips` the seconds of the transfers of skips between
-/// stages. `most` has, for each part, the most micro-batches in flight that `searched` and
-/// `delayed` may choose; if it is empty, `delayed` may choose any number.
+/// Returns the schedule of choice c: the order of its passes. Expects numbers of parts and
+/// micro-batches that the choice permits. `costs` has the seconds of each stage, and `skips` the
+/// seconds of the transfers of skips between stages. `most` has, for each part, the most
+/// micro-batches in flight that `searched` and `delayed` may choose; if `most` is empty, `delayed`
+/// may choose any number.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most,
@@ -169,7 +176,8 @@ inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, in
   return pipelines::one_f_one_b(parts, micro_batches);
 }
 
-/// Returns the warm-up depth of each part if the schedule is one of with_warm_ups.
+/// Returns the warm-up depth of each part if pipelines::with_warm_ups makes this schedule from
+/// these depths, otherwise nothing.
 inline std::optional<std::vector<int>> warm_ups_of(pipelines::schedule const& s) {
   if (s.chunks != 1) return {};
   std::vector<int> depths;
@@ -185,8 +193,8 @@ inline std::optional<std::vector<int>> warm_ups_of(pipelines::schedule const& s)
   return depths;
 }
 
-/// Returns the name of a schedule, such as "1f1b" or "interleaved:2", if the name with the numbers
-/// of parts and micro-batches determines the whole schedule.
+/// Returns the name of a schedule, such as "1f1b" or "interleaved:2", if this name and the numbers
+/// of parts and micro-batches determine the whole schedule. Otherwise returns nothing.
 inline std::optional<std::string> name_of(pipelines::schedule const& s) {
   int const parts = s.positions, m = s.micro_batches;
   if (s.wired == pipelines::wiring::vee) {

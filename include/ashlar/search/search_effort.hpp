@@ -4,8 +4,8 @@
 #pragma once
 
 // Says how much work a search below a memory limit may do, and which plans it looks for. A search
-// that makes many plans, such as that of pipelines, does less work for each of them than one that
-// makes a single plan.
+// that makes many plans, such as the search for pipelines, does less work for each plan than a
+// search that makes a single plan.
 
 #include <cstdint>
 
@@ -29,7 +29,8 @@ struct search_effort {
 
 namespace detail {
 
-/// Returns the effort of a watch (within_memory.hpp, algorithm.hpp): its own, or the usual one.
+/// Returns the effort that a watch (within_memory.hpp, algorithm.hpp) states, or the default effort
+/// if the watch states none.
 template <class Watch>
 constexpr search_effort effort_of(Watch const& watch) {
   if constexpr (requires { watch.effort; }) return watch.effort;

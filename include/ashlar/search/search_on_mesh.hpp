@@ -11,8 +11,9 @@
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
-//   interchangeable axes                          by multisets. If the plan may not be the optimum,
-//   (interchangeable_axes.hpp)                    by_roles.hpp follows (most_exact_axes or fewer)
+//   interchangeable axes                          the search by multisets (below). If its plan may
+//   (interchangeable_axes.hpp)                    not be the optimum, and the mesh has at most
+//                                                 most_exact_axes axes, by_roles.hpp follows
 //
 // The search by multisets suits meshes of many axes of extent two:
 //

@@ -3,21 +3,21 @@
 
 #pragma once
 
-// Computes the memory of skips between stages of a pipeline (step/cut_skips.hpp), which comes on
-// top of the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in memory
-// from the forward pass that makes it to the pass that reads it:
+// Computes the memory of skips between stages of a pipeline (step/cut_skips.hpp). This memory is
+// added to the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in
+// memory from the forward pass that makes it to the pass that reads it:
 //
 //   part of the end     every x that has been made and not yet been read, and one more, whose
-//                       receive begins ahead. If the end runs again in the backward pass, that run
-//                       reads x
+//                       receive begins ahead. If the forward pass of the end runs again in the
+//                       backward pass, x is in memory until that second run
 //   part of the begin   two: the x that a pass is making, and the one before it, which is being
 //                       sent
 //
-// If both ends are on one part, nothing is sent, and only every x not yet read counts. The gradient
-// of x counts alike, with the two parts exchanged. How many x have been made when a pass runs
-// depends on the order in which the passes of different parts end. All passes count as equally long
-// here, as in step/build_stage.hpp. The sum over all skips of a part is an upper bound, since not
-// all of them are largest at the same time.
+// If both ends are on one part, nothing is sent, and only the x that have not been read yet count.
+// The gradient of x counts in the same way, with the roles of the two parts exchanged. How many x
+// have been made when a pass runs depends on the order in which the passes of different parts end.
+// All passes count as equally long here, as in step/build_stage.hpp. The sum over all skips of a
+// part is an upper bound, since not all skips need their most memory at the same time.
 
 #include <algorithm>
 #include <vector>
@@ -52,7 +52,8 @@ std::vector<skip_bytes> bytes_of_skips(basic_problem<N> const& chain, basic_plan
   return list;
 }
 
-/// Returns the bytes per rank that skips between stages take on the part at `position`, at most.
+/// Returns an upper bound of the bytes per rank that skips between stages take on the part at
+/// `position`.
 inline std::int64_t held_for_skips(pipelines::schedule const& s, int position,
                                    std::vector<skip_bytes> const& skips) {
   if (skips.empty()) return 0;

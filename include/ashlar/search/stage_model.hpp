@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes what the stages of a chain cost, under a plan of the chain on the mesh of one part. A
-// stage is any range of elements. Its seconds are the sums over its elements. It moves tensors in
-// two ways:
+// stage is any range of elements. The seconds of a stage are the sums over its elements. A stage
+// moves tensors in two ways:
 //
 //   between two of its own elements     by redistributions of the plan, which take time of the
 //                                       stage
@@ -33,20 +33,22 @@
 
 namespace ashlar::search {
 
-/// The seconds of one element for one micro-batch; `synchronize` is per step, before and after the
-/// update. The last three members are moves between the element and its neighbours. The other
-/// members do not include these moves.
+/// The seconds of one element for one micro-batch. Only `synchronize` is per step: it is the time
+/// for the moves before and after the update of the parameters. `again` is the forward pass of a
+/// recomputation. The last three members are moves between the element and its neighbours. The
+/// other members do not include these moves.
 struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
   double weights = 0;  ///< part of `backward`
   double work = 0;     ///< part of the seconds of all passes spent computing
-  /// The move from y of the previous element to x, in the forward pass (enter) and in a
-  /// recomputation (reenter).
+  /// The move from y of the previous element to x of this element, in the forward pass (enter) and
+  /// in a recomputation (reenter).
   double enter = 0, reenter = 0;
-  double leave = 0;  ///< move from dx of the element after to dy
+  double leave = 0;  ///< the move from dx of the next element to dy of this element
 };
 
-/// The two crossings between a stage and the stage before it: from y to x, and from dx to dy.
+/// The prices of the two crossings between a stage and the stage before it: from y to x, and from
+/// dx to dy.
 struct cut_prices {
   crossing_prices::price forward, backward;
 };
@@ -54,8 +56,9 @@ struct cut_prices {
 template <int N>
 class stage_model {
  public:
-  /// `chain`, `whole` and `crossings` must outlive this object. `chain` is the result of in_stages,
-  /// and `whole` recomputes its first segments.
+  /// `chain`, `whole` and `crossings` must outlive this object. `chain` is a net, or a net with
+  /// renumbered segments (in_stages). `whole` is a plan of `chain`. It recomputes the first
+  /// whole.recomputed segments of `chain`.
   stage_model(basic_problem<N> const& chain, basic_plan<N> const& whole, machine const& m,
               crossing_prices& crossings)
       : chain_(chain), whole_(whole), crossings_(crossings), moves_(whole.mesh, m),
@@ -156,9 +159,9 @@ class stage_model {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
   /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
-  /// between the parts of its two uses. If one rank owns the parameter or the gradient, the result
-  /// includes the moves before and after the crossing. It is computed as if the receiving part
-  /// replicated the tensor before the owner gets it.
+  /// between the parts of its two uses. If one rank owns the parameter or the gradient, these
+  /// seconds include the moves before and after the crossing. They are computed as if the receiving
+  /// part replicated the tensor before the owner gets it.
   double tie_seconds(tie const& t) {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
     auto const& own = whole_[t.first].parameters[t.first_index];

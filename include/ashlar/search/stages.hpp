@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Cuts a chain of layers into pipeline stages. Cuts are only between repeated blocks, and every
-// stage gets equally many blocks. The first stage also gets all elements before the first block,
+// Says where a chain of layers can be cut into pipeline stages, and makes the chain of a stage.
+// stage_limits cuts only between repeated blocks and gives every stage equally many blocks.
+// (best_cut.hpp finds other cuts.) The first stage also gets all elements before the first block,
 // and the last stage all elements after the last block. In this example, four blocks form two
 // stages:
 //
@@ -36,8 +37,7 @@ namespace detail {
 
 /// Returns the indices of the elements before which the chain can be cut into stages: all elements
 /// that are not inside a residual block, a branch or a mixture of experts. Cuts inside a skip are
-/// permitted.
-/// The last entry is the number of all elements.
+/// permitted. The last entry is the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
@@ -112,8 +112,8 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
 
 /// Returns the elements first .. last - 1 as a chain of their own. The new chain holds the saved
 /// activations of `in_flight` micro-batches at a time. It recomputes the segments that `net`
-/// recomputes. One end of a skip without the other one becomes a layer. Expects that no residual
-/// block is cut.
+/// recomputes. If only one end of a skip is among these elements, it becomes a layer. Expects that
+/// no residual block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
@@ -165,7 +165,8 @@ constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int
   return own;
 }
 
-/// Returns whether a layer has a tied parameter. Its other use may be in another stage.
+/// Returns whether any layer has a tied parameter. The other use of this parameter may be in
+/// another stage.
 template <int N>
 constexpr bool has_tied_parameters(basic_problem<N> const& net) {
   for (auto const& spec : net.layers)
@@ -174,7 +175,7 @@ constexpr bool has_tied_parameters(basic_problem<N> const& net) {
   return false;
 }
 
-/// Returns the problem with a prescribed storage of the parameter of a tie.
+/// Returns the problem in which the tied parameter of tie `t` must be stored at placement `store`.
 template <int N>
 constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,
                                         placement const& store) {
@@ -185,7 +186,7 @@ constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,
   return net;
 }
 
-/// Returns the problem with the storage of all tied parameters as in a plan.
+/// Returns the problem in which every tied parameter must be stored where the plan stores it.
 template <int N, int M>
 constexpr basic_problem<N> with_storage_of(basic_problem<N> net, basic_plan<M> const& chosen) {
   for (auto const& t : net.ties)
@@ -193,10 +194,10 @@ constexpr basic_problem<N> with_storage_of(basic_problem<N> net, basic_plan<M> c
   return net;
 }
 
-/// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects
-/// that stage s has at least recomputed[s] segments. A chain recomputes its first segments. So
-/// segments are renumbered such that the recomputed ones come first. The memory of a stage must be
-/// computed from stage_of, not from this chain.
+/// Returns the chain in which the first recomputed[s] segments of every stage s are recomputed.
+/// Expects that stage s has at least recomputed[s] segments. A chain always recomputes the segments
+/// with the lowest numbers. So this function renumbers the segments such that the recomputed ones
+/// come first. The memory of a stage must be computed from stage_of, not from this chain.
 template <int N>
 constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
                                      std::vector<int> const& recomputed) {

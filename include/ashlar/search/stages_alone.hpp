@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Plans ranges of a chain as separate chains: pieces, for lower bounds of all pipelines, and stages
-// within a memory limit (limited_stages.hpp). A piece lies between two neighbouring points at which
-// the chain may be cut.
+// Plans ranges of a chain as separate chains. Some ranges are stages within a memory limit
+// (limited_stages.hpp). Others are pieces, whose least seconds give lower bounds of all pipelines.
+// A piece lies between two neighbouring points at which the chain may be cut.
 //
 // Let a step have m micro-batches, and let a stage take u seconds for both passes of one
 // micro-batch and g seconds to synchronize its gradients. The busiest of the s parts of the mesh
@@ -14,17 +14,20 @@
 //
 //   T >= ( m Σ u + Σ g ) / s
 //
-// with sums over all stages. Each stage consists of whole pieces. Moves between pieces take no less
-// than no time. So each sum is at least that of the fastest plans of all pieces alone.
+// with sums over all stages. Each stage consists of whole pieces, and moves between its pieces take
+// zero seconds or more. So the sum in parentheses is at least the sum of the seconds of the fastest
+// plans of all pieces alone.
 //
 // Skips and ties need no special treatment. A piece with one end of a skip counts that end as a
-// layer. A piece with one use of a tied parameter may store the parameter as suits it best. In a
-// stage, the other end or use only restricts the choices, and both uses synchronize their gradients
-// there, too. Crossings take additional time.
+// layer. A piece with one use of a tied parameter may store the parameter at the placement that
+// suits this piece best. If a stage contains both ends of a skip or both uses of a parameter, this
+// only restricts the choices further, and both uses still synchronize their gradients. Crossings
+// between parts take additional time.
 //
-// If each part holds one stage and backward passes are whole, T >= Σ u before stage j + m u of j.
-// The mean of these bounds in which all u have the same coefficient is T >= a Σ u. Combined with
-// the first bound, it gives for any weight w >= m of u against g
+// If each part holds one stage and backward passes are whole, T >= Σ u_i + m u_j for every stage
+// j, with the sum over all stages i before j. The weighted mean of these bounds in which all u have
+// the same coefficient is T >= a Σ u. Together with the first bound, this gives, for any weight
+// w >= m of u relative to g,
 //
 //   T >= a ( w Σ u + Σ g ) / ( a s + w - m )   with a = 1 / (1 - (1 - 1/m)^s)
 //
@@ -43,7 +46,8 @@
 
 namespace ashlar::search::detail {
 
-/// Calls a layout, with the effort and with the filter if the layout takes them.
+/// Calls a layout: a function that returns a plan of a chain on a mesh (search::pipeline). Passes
+/// it the effort and the filter, if it takes them.
 template <int N, class Layout>
 basic_plan<N> planned(Layout const& layout, basic_problem<N> const& chain, topology const& t,
                       machine const& m, search_effort const& effort, choice_filter const& permits) {
@@ -63,8 +67,8 @@ inline constexpr bool takes_filter =
     std::is_invocable_v<Layout const&, basic_problem<N> const&, topology const&, machine const&,
                         choice_filter const&>;
 
-/// Returns the filter of the pins for the elements of a chain from `first` on, numbered from 0.
-/// Without pins, permits every choice.
+/// Returns the filter of the pins for the elements of a chain from `first` on. The filter numbers
+/// these elements from 0. Without pins, it permits every choice.
 template <int N>
 choice_filter filter_from(pinned_choices<N> const* pins, int first) {
   if (pins == nullptr) return {};
@@ -76,7 +80,7 @@ template <int N, class Layout>
 class planned_ranges {
  public:
   /// All arguments must outlive this object. Other searches may share the tables of moves. `pins`
-  /// are those of the chain, or null.
+  /// are the pins of the chain, or null.
   planned_ranges(basic_problem<N> const& chain, Layout const& layout, shared_moves& moves,
                  pinned_choices<N> const* pins)
       : chain_(chain), layout_(layout), moves_(moves), pins_(pins) {}
@@ -108,8 +112,8 @@ class planned_ranges {
   }
 
  private:
-  /// More labels hardly make the plans of stages faster, but the search takes several times as
-  /// long.
+  /// The most labels (partial plans) of one search. More labels hardly make the plans of stages
+  /// faster, but make the search several times as long.
   static constexpr std::int64_t few_labels = 300'000;
 
   struct entry {
@@ -123,7 +127,8 @@ class planned_ranges {
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
-/// Returns each piece's least seconds. Piece k has the elements points[k] to points[k + 1] - 1.
+/// Returns for each piece a lower bound of the seconds of its plans. Piece k has the elements
+/// points[k] to points[k + 1] - 1.
 template <int N, class Layout>
 std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
                                     topology const& t, machine const& unlimited,
@@ -138,8 +143,9 @@ std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<i
   return least;
 }
 
-/// Returns the second lower bound of the head of this file. `weight` is the w of this bound, and
-/// `sum` adds up the least seconds of all pieces of the chain with `weight` micro-batches.
+/// Returns the second lower bound of the comment at the head of this file. `weight` is the w of
+/// this bound, and `sum` is the sum of the least seconds of all pieces of the chain with `weight`
+/// micro-batches.
 inline double least_plain_step(double sum, int parts, int micro_batches, int weight) {
   double const m = micro_batches, a = 1 / (1 - std::pow(1 - 1 / m, parts));
   return a * sum / (a * parts + weight - m);

@@ -45,6 +45,8 @@ class still_to_come {
   }
 
  private:
+  /// The memory that all elements after some element of the chain need. Below, "the elements" are
+  /// these later elements.
   struct needed {
     /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;

@@ -9,8 +9,8 @@
 //
 // The prices equal those of plan_redistribution, also where several paths have equal cost. A move
 // between two placements with different reductions is not in any table, and plan_redistribution
-// plans it. Owned placements, O(k), are in no table either, and must not be asked for: the search
-// has none, and planned_moves prices plans that have them.
+// plans it. The tables contain no owned placements, O(k), so callers must not ask for prices of
+// such moves. The search makes no owned placements; planned_moves prices plans that have them.
 
 #include <type_traits>
 #include <vector>

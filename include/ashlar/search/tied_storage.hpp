@@ -8,12 +8,12 @@
 // a chain without ties. So the chain is searched with one storage after another, and the best of
 // these plans is returned:
 //
-//   storages tried     those that one of the two layers could have by itself (choices.hpp)
+//   storages tried     those that one of the two layers could have without the tie (choices.hpp)
 //   left out           for the first tie, if there is no filter: storages that differ from another
 //                      one only by an exchange of interchangeable axes (equal extent and network
 //                      tier)
 //
-// While a storage is prescribed, each of the two layers may have every signature row with it. There
+// With a prescribed storage, each of the two layers may still take any of its signature rows. There
 // are about 3^k storages on k axes, and more where several axes split one dim.
 
 #include <algorithm>
@@ -46,8 +46,9 @@ constexpr void demand_settled_ties(basic_problem<N> const& net) {
 }
 
 /// An exchange of interchangeable axes (equal extent and network tier) turns a storage into an
-/// equally good one. Of all storages that become each other in this way, the one whose splits and
-/// depths ascend along such axes stands for the others. Returns whether p is such a storage.
+/// equally good one. Of the storages that such exchanges turn into each other, it is enough to try
+/// one: the one whose splits and depths ascend along such axes. Returns whether p is such a
+/// storage.
 constexpr bool stands_for_others(placement const& p, topology const& t) {
   auto const key = [&](int a) {
     return p[a].is_split() ? 1 + p[a].dim * (max_axes + 1) + p[a].depth : 0;
@@ -57,8 +58,8 @@ constexpr bool stands_for_others(placement const& p, topology const& t) {
   return true;
 }
 
-/// Returns the storages to try for a tie. `all` says whether to list also those that differ only by
-/// an exchange of interchangeable axes.
+/// Returns the storages to try for a tie. `all` says whether the list also has the storages that
+/// differ from another one only by an exchange of interchangeable axes.
 template <int N>
 constexpr std::vector<placement> storages(basic_problem<N> const& net, tie const& t,
                                           topology const& mesh, bool all) {
@@ -116,7 +117,8 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
 }
 
 /// Returns the fastest of the plans search(problem) for all storages of the tied parameters, or
-/// search(net) if there are none to choose. Throws the last error if every search throws.
+/// search(net) if the storage of every tied parameter is prescribed. Throws the last error if every
+/// search throws.
 template <int N, class Search>
 constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const& t, bool all,
                                      Search const& search) {
@@ -133,8 +135,8 @@ constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const
   return best.plan;
 }
 
-/// Passes the progress of the search with one storage on to the observer of all of them, but not
-/// its lower bounds, which hold only for plans with this storage.
+/// Passes the progress of the search with one storage on to the watch of the whole search. Lower
+/// bounds are not passed on, because they hold only for plans with this storage.
 template <class Watch>
 struct one_storage {
   Watch& watch;

@@ -4,12 +4,12 @@
 #pragma once
 
 // Computes the bytes of a tensor that goes from a stage of a pipeline to a neighbouring stage, on
-// the rank that holds most. The tensor has up to four placements:
+// the rank that holds the most bytes of it. The tensor has up to four placements:
 //
 //   made       The pass of one stage makes the tensor at this placement.
 //   leaving    The tensor is redistributed to this placement, and sent to the other part.
 //   arriving   The other part receives it at this placement.
-//   read       It is redistributed to this placement, and the pass of the other stage reads it.
+//   read       The tensor is redistributed to this placement. The pass of the other stage reads it.
 //
 // If both stages are on one part, the tensor is redistributed from the first placement to the last.
 // pipeline_memory.hpp says when these bytes are in memory.
@@ -19,8 +19,9 @@
 
 namespace ashlar::search {
 
-/// The bytes of one tensor on a rank. The peaks are those of redistributions, and include the
-/// tensor before the redistribution. If the tensor is not redistributed, the peaks are its bytes.
+/// The bytes of one tensor on a rank. A peak is the most memory that a redistribution of the tensor
+/// needs, including the tensor before it. If the tensor is not redistributed, the peak is the bytes
+/// of the tensor.
 struct transfer_bytes {
   std::int64_t made = 0, leaving = 0, arriving = 0;
   std::int64_t before = 0;  ///< peak of the redistribution before the send

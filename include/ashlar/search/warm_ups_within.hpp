@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Searches warm-up depths (step/pipeline/warm_up.hpp) below a memory limit, or depths and delays of
-// the gradients of parameters (step/pipeline/delayed_weights.hpp). How many micro-batches a part
-// holds follows from its own numbers. But how many tensors wait for it, which another part has sent
-// early, follows from the numbers of both parts.
+// Searches for warm-up depths (step/pipeline/warm_up.hpp) with which all parts fit a memory limit,
+// or for depths together with delays of the gradients of parameters
+// (step/pipeline/delayed_weights.hpp). The depth of a part alone determines how many micro-batches
+// it has in flight. But a part also holds tensors that another part has sent early, and their
+// number depends on the depths of both parts.
 //
 //   few lists of depths   all are tried
-//   many, or delays       best_warm_ups or delayed_weights chooses. As long as a part exceeds the
-//                         limit, the most micro-batches that it may have in flight are lowered, or,
-//                         if it has only one, those of the part before, which then runs less far
-//                         ahead
+//   many, or delays       best_warm_ups or delayed_weights chooses the depths. As long as a part
+//                         exceeds the limit, it may have fewer micro-batches in flight in the next
+//                         round. If it has only one already, the part before it may have fewer, and
+//                         then runs less far ahead
 
 #include <algorithm>
 #include <cstdint>
@@ -44,11 +45,12 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
 }
 
 /// Calls keep(order) for orders of passes that make(most) returns for fewer and fewer micro-batches
-/// in flight, until an order is within the limit or none can be.
+/// in flight. Stops when an order is within the limit, or when the number of micro-batches in
+/// flight cannot be lowered further.
 ///   most       the most micro-batches that each position may have in flight
 ///   held       bytes that one more micro-batch in flight takes at each position
-///   excess_of  excess_of(order) returns the bytes by which each part exceeds the limit, which are
-///              negative if it fits
+///   excess_of  excess_of(order) returns, for each part, the bytes by which it exceeds the limit;
+///              they are negative if the part fits
 template <class Make, class Keep, class Excess>
 void try_fewer(std::vector<int> most, std::vector<std::int64_t> const& held, Make const& make,
                Keep const& keep, Excess const& excess_of) {
@@ -71,9 +73,9 @@ void try_fewer(std::vector<int> most, std::vector<std::int64_t> const& held, Mak
   }
 }
 
-/// Calls keep(order) for orders of passes with warm-ups, and with delays if `delays` is true. If
-/// there are few lists of depths, and no delays, the best order within the limit is among them. The
-/// other arguments are those of try_fewer.
+/// Calls keep(order) for orders of passes with warm-ups, and with delays if `delays` is true.
+/// Without delays, if there are few lists of depths, the best order within the limit is one of
+/// these orders. The other arguments are those of try_fewer.
 template <class Keep, class Excess>
 void try_warm_ups_within(int micro_batches, pipelines::pipeline_costs const& costs,
                          pipelines::skip_transfers const& skips, bool delays,

@@ -57,7 +57,8 @@ class recomputation_search {
                effort_of(watch).moves) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
-  /// fits, unless the effort says that only faster plans than a known one are of interest.
+  /// fits. If the watch's effort names the seconds of a known plan (search_effort::known), only
+  /// faster plans are of interest: then returns a plan without choices if it finds none.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();
@@ -121,7 +122,8 @@ class recomputation_search {
   }
 
  private:
-  /// The maximum number of labels (partial plans) that label setting makes in the whole search.
+  /// After this many labels (partial plans) in the whole search, no further label setting begins. A
+  /// single run of label setting makes at most this many.
   constexpr std::int64_t most_labels() const { return effort_of(watch_).labels; }
   /// least() tries at most this many different numbers of recomputed segments.
   static constexpr int most_numbers = 8;
@@ -131,8 +133,8 @@ class recomputation_search {
     double bound;
   };
 
-  /// Passes the progress of a search for one number of recomputed segments on to the observer of
-  /// the whole search. Lower bounds are ignored, because they hold only for that number.
+  /// Passes the progress of a search for one number of recomputed segments on to the watch of the
+  /// whole search. Lower bounds are not passed on, because they hold only for that number.
   struct within {
     Watch& watch;
     constexpr bool go_on() { return watch.go_on(); }
@@ -239,9 +241,9 @@ class recomputation_search {
 
 }  // namespace detail
 
-/// Returns the plan of least predicted seconds among those of at most machine.memory bytes per
-/// rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the message states
-/// the least possible memory.
+/// Returns the plan of least predicted seconds among the plans that need at most machine.memory
+/// bytes per rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the
+/// message states the least possible memory.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,

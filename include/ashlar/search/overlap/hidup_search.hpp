@@ -5,27 +5,28 @@
 
 // The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training
 // with SPMD Parallelism", SoCC 2022, section 4) over the numbers of a turn_chain. hidup.hpp makes a
-// plan of it.
+// plan of its result.
 //
 // Two micro-batches take turns. A strategy chooses placements, and so divides the chain into
-// stages: each is a communication step followed by a computation step, of comm and comp seconds for
-// one micro-batch. psi_m is the time until both micro-batches have passed stage m, and phi_m is
-// minus the last computation step (equations 4 and 5):
+// stages. Stage m is a communication step of comm_m seconds, followed by a computation step of
+// comp_m seconds, both for one micro-batch. psi_m is the time until both micro-batches have passed
+// stage m, and phi_m is minus the time of its computation step (equations 4 and 5):
 //
 //   phi_m = -comp_m
 //   psi_m = psi_{m-1} + phi_{m-1} + max(-phi_{m-1}, comm_m) + max(comm_m, comp_m) - phi_m
 //
-// The state of a strategy is a cut of the net and the placements of the tensors there. Of two
-// strategies with the same state, the paper drops one whose psi and phi are both not less. This
-// search differs:
+// The state of a strategy is a cut of the net and the placements of the tensors there. The paper
+// drops a strategy if another one with the same state has a psi and a phi that are both no greater.
+// This search differs in two ways:
 //
 //   open stages    An element joins the last stage as long as no tensor has to move in between. So
 //                  the last stage is open, and labels describe strategies with an open stage.
 //   two searches   If nothing moves between many layers with weights, the number of undominated
 //                  strategies grows as the third power of the number of layers. So a first search
-//                  keeps only the few of least bound, and a second one drops strategies whose bound
-//                  is not below the psi found first. The result is that of the paper if the second
-//                  search never has more labels than it may keep (is_exact).
+//                  keeps only a few strategies, those of least bound. A second search drops
+//                  strategies whose bound is not below the psi found first. The result is that of
+//                  the paper if the second search never has more labels than it may keep
+//                  (is_exact).
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +42,8 @@ namespace ashlar::search {
 /// Finds the strategy with the least psi.
 class hidup_search {
  public:
-  /// Searches for the least seconds of two of the `micro_batches` micro-batches of a step.
+  /// Searches for the least seconds of two micro-batches in a step of `micro_batches`
+  /// micro-batches.
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 
@@ -94,8 +96,8 @@ class hidup_search {
   }
 
   /// A strategy whose last stage is open. `comm` and `comp` are the seconds of this stage so far.
-  /// `before` is psi + phi of the stages before it, and `last` is the computation step of the stage
-  /// before it.
+  /// `before` is psi + phi of the stages before the open one, and `last` is the computation step of
+  /// the stage right before it.
   struct label {
     double before = 0, last = 0, comm = 0, comp = 0;
     int node = -1;
@@ -110,7 +112,7 @@ class hidup_search {
       return before + std::max(last, comm) + std::max(comm, comp + rest) + comp + rest;
     }
 
-    /// Ends the open stage and begins one whose communication step takes this long.
+    /// Ends the open stage and begins a stage whose communication step takes `seconds`.
     void begin_stage(double seconds) {
       before = without_last();
       last = comp;
@@ -118,8 +120,8 @@ class hidup_search {
       comp = 0;
     }
 
-    /// Returns whether this strategy is at most as long as `other`, which has the same state,
-    /// whatever elements follow both. If the open stage of this one has d seconds more work,
+    /// Returns whether this strategy takes at most as long as `other`, which has the same state,
+    /// whatever elements follow both. If the open stage of this strategy has d seconds more work,
     /// everything else must be 2 d seconds shorter. The additional work can hide more
     /// communication.
     bool is_no_worse(label const& other) const {

@@ -12,8 +12,8 @@
 //   hidden          the part of communication that runs beside computations
 //   exposed         the part for which the processor waits
 //
-// An element is charged for its own moves, as in breakdown.hpp. If a move makes a later one wait,
-// the time is charged to the move that occupies the link.
+// An element is charged for its own moves, as in breakdown.hpp. If one move makes a later move
+// wait, the time is charged to the earlier move, which occupies the link.
 
 #include <utility>
 #include <vector>
@@ -41,8 +41,8 @@ inline overlap_result overlapped_program(problem const& net, plan const& chosen,
 struct overlap_breakdown {
   int turns = 1;      ///< the number of micro-batches that take turns
   double serial = 0;  ///< seconds of a step in which nothing overlaps
-  program made;       ///< the program whose timeline this is
-  timeline when;      ///< `elements` has the figures of each element
+  program made;       ///< the program of the plan after all passes
+  timeline when;      ///< the timeline of `made`; its `elements` has the figures of each element
 
   double seconds() const { return when.seconds; }
 };
@@ -80,7 +80,7 @@ inline std::vector<overlap_line> overlap_lines(overlap_breakdown const& b,
         line.time.communication += own.communication;
         line.time.exposed += own.exposed;
       }
-      // If the two sums are equal, rounding can make their difference differ from 0 a little.
+      // If the two sums are equal, rounding can make their difference slightly different from 0.
       if (line.time.hidden() < 1e-9 * line.time.communication)
         line.time.exposed = line.time.communication;
       lines.push_back(line);

@@ -16,13 +16,14 @@
 //   pricing       Candidates are priced until the next bound is not below the seconds of the best
 //                 plan, or until `most_priced` candidates have been priced.
 //
-// Without recomputation and on up to three axes, the least of these bounds is a lower bound of all
-// plans with this number of turns. In all other cases the bound counts only the computations.
+// Without recomputation and on up to three axes, the least bound of the candidates is a lower bound
+// of all plans with this number of turns. In all other cases the bound counts only the
+// computations.
 //
-// Pricing a plan is an evaluation of the watch (algorithm.hpp). When the budget of the watch ends,
-// the result is the best plan so far, with the bound that has been proved until then. The plan of
-// least serial seconds is always priced. The watch's effort (search_effort.hpp) limits the labels
-// of all searches.
+// Each priced plan counts as one evaluation in the budget of the watch (algorithm.hpp). When this
+// budget ends, the result is the best plan so far, with the bound that has been proved until then.
+// The plan of least serial seconds is always priced. The watch's effort (search_effort.hpp) limits
+// the labels (partial plans) of all searches.
 
 #include <algorithm>
 #include <cstdint>
@@ -60,7 +61,8 @@ class overlapped_search {
  public:
   static constexpr int most_priced = 24, most_axes = 3;
   static constexpr std::int64_t most_labels = 200'000;
-  /// The search ends at a smaller gap, since more labels would hardly make a plan faster.
+  /// The search ends when the gap is at most this, since more labels would hardly make a plan
+  /// faster.
   static constexpr double good_enough = 0.002;
 
   overlapped_search(problem const& net, topology const& t, machine const& m, Watch& watch)
@@ -104,7 +106,8 @@ class overlapped_search {
     bound_by(least);
   }
 
-  /// Bounds the plans of numbers of turns that are not searched, by the work of a step alone.
+  /// Takes the seconds of the work of a step alone as the bound for numbers of turns that are not
+  /// searched.
   void bound_by_work() { bound_by(least_work()); }
 
   plan best() const {
@@ -161,8 +164,9 @@ class overlapped_search {
   double bound_ = -1;
 };
 
-/// Throws ashlar::error if the problem fails the checks of check_problem.hpp, or if too many
-/// micro-batches are to take turns.
+/// Throws ashlar::error if the problem fails the checks of check_turns.hpp or check_problem.hpp,
+/// has a branch, may update parameters apart from their storage, or lets too many micro-batches
+/// take turns.
 inline void check_overlapped(problem const& net, topology const& t) {
   check_turns(net, "search");
   problem serial = net;

@@ -7,20 +7,22 @@
 // (turn_search.hpp).
 //
 // A step takes at least as long as each of three paths: one through the work of the processor, and
-// one through the transfers of each link. So it takes at least any weighted mean of the paths. Such
-// a mean is additive over the chain. So its least value over all elements after a choice is
-// computed once per choice, for several coefficients. The same holds for means of all work of a
-// step and the load of a link.
+// one through the transfers of each of the two links. So it takes at least any weighted mean of the
+// paths. Such a mean is a sum over the elements of the chain. So its least value over the elements
+// that follow a choice is computed once per choice, for several coefficients. The same holds for a
+// weighted mean of all work of a step and the load of a link.
 //
 // If all micro-batches of a step take turns, a step also takes at least the sum of such means for
 // its two passes: gradients are synchronized after the whole forward pass, and weights are gathered
 // before the whole backward pass. So each pass takes at least
 //
-//   its work                 A single micro-batch waits for its moves, except for the weight
-//                            gradients beside moves of dx. So its waiting counts as work here.
-//   the load of its link     the moves of weights that the pass waits for, and its own moves. The
-//                            moves between the stage that both passes share and its neighbour may
-//                            run in the other pass, except those of one micro-batch.
+//   its work                 If a step has a single micro-batch, the processor waits for the moves,
+//                            except while it computes weight gradients beside moves of dx. This
+//                            waiting counts as work here.
+//   the load of a link       The moves of weights that the pass waits for, and all other moves of
+//                            the pass. Both passes share the stage at the end of the chain. Of the
+//                            moves between this stage and its neighbour, only those of one
+//                            micro-batch count, because the others may run in the other pass.
 //
 // In some of these sums, the last elements belong to neither pass. All their work comes between the
 // loads of both passes.
@@ -60,8 +62,8 @@ class turn_bounds {
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c,
-  /// take `processor` and `link` seconds on the paths of a group of micro-batches, `work` seconds of
-  /// computations, and `load` seconds of each link, all moves included.
+  /// take `processor` and `link` seconds on the paths of one group of micro-batches. They keep the
+  /// processor busy for `work` seconds, and all their moves keep link l busy for load[l] seconds.
   double behind(int i, int c, double processor, double const (&link)[turn_links], double work,
                 double const (&load)[turn_links]) const {
     double least = 0;
@@ -114,17 +116,19 @@ class turn_bounds {
   static constexpr int steps = 5;
   using by_choice = std::vector<std::vector<double>>;  // [element][choice]
 
-  /// A mean of all work of a step and of the load of a link, of which the load has the coefficient
-  /// `share`. `to_come` is its least value over all later elements.
+  /// A weighted mean of all work of a step and of the load of a link. The load has the coefficient
+  /// `share`, and the work has 1 - share. `to_come` is the least value of this mean over all later
+  /// elements.
   struct mean_of_load {
     int link;
     double share;
     by_choice to_come;
   };
   /// A sum of means for both passes. The load of the link in pass p has the coefficient share[p],
-  /// except in the last `joint` elements, of which only the work counts. `to_come` are the least
-  /// values over all later elements. If bit p of the index is set, some tensor is moved at a counted
-  /// boundary behind the element in pass p. `of_chain` is the least value over the whole chain.
+  /// except in the last `joint` elements, of which only the work counts. to_come[s] has the least
+  /// values over all later elements under a condition on each pass p: some tensor moves in pass p
+  /// at a counted boundary behind the element exactly if bit p of s is set. `of_chain` is the least
+  /// value over the whole chain.
   struct mean_of_passes {
     int link, joint;
     double share[2];
@@ -156,9 +160,9 @@ class turn_bounds {
     return least;
   }
 
-  /// Considers the least sum of own and between over the whole chain for each choice. Marks the
-  /// choices for which this sum, multiplied by `times`, is not below the limit. `behind` is the
-  /// result of least_behind.
+  /// For each choice of each element, computes the least sum of own and between over the whole
+  /// chain, if the element takes this choice. If `times` times this sum is not below the limit,
+  /// marks the choice in dead_. `behind` is the result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {
@@ -186,9 +190,9 @@ class turn_bounds {
     return list;
   }
 
-  /// Returns a function whose arguments are a boundary (turn_boundary) and an index into the
-  /// boundary's lists of moves. The function returns the sum of two entries of `of`: one for the
-  /// move in the forward pass, one for the move in the backward pass.
+  /// Returns a function of i, k and an unused argument. For entry k of the lists of moves at the
+  /// boundary after element i (turn_boundary), it returns the sum of two entries of `of`: one for
+  /// the move in the forward pass, one for the move in the backward pass.
   auto both(std::vector<double> const& of) const {
     return [this, &of](int i, std::size_t k, std::size_t) {
       auto const& moves = chain_.behind(i);
@@ -259,8 +263,8 @@ class turn_bounds {
   }
 
   /// Computes, for each choice, the least values over all later elements of the sum of two means,
-  /// one for each pass, of its work and of the load of link `on`. Returns the least value over the
-  /// whole chain.
+  /// one for each pass. Each of them is a mean of the work of its pass and of the load of link `on`
+  /// in this pass. Returns the least value of the sum over the whole chain.
   double tabulate_passes(int on, int joint, double forward_share, double backward_share) {
     mean_of_passes mean{on, joint, {forward_share, backward_share}, {}};
     bool const alone = turns() == 1;
@@ -279,8 +283,8 @@ class turn_bounds {
       return turns() * ((1 - share[0]) * of.forward[c] + (1 - share[1]) * of.backward[c]) + inside +
              share[0] * of.gathers[c][at(on)] + share[1] * of.synchronize[c][at(on)];
     };
-    // Without the loads: what a single micro-batch waits. Where only work counts after a move, the
-    // work beside this move does not count.
+    // What a boundary adds to the sum without the loads: the seconds that a single micro-batch
+    // waits. Where only work counts after a move, the work beside this move does not count.
     auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       auto const share = shares(i);
@@ -310,7 +314,8 @@ class turn_bounds {
     return least;
   }
 
-  /// Returns the mean of passes_ with the least bound of the whole chain; the last one of equals.
+  /// Returns the mean of passes_ with the least bound of the whole chain, or the last of several
+  /// such means.
   std::vector<mean_of_passes>::iterator least_mean() {
     auto found = passes_.begin();
     for (auto it = passes_.begin(); it != passes_.end(); ++it)
@@ -318,10 +323,11 @@ class turn_bounds {
     return found;
   }
 
-  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later element
-  /// i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n and m
-  /// are the number of micro-batches whose moves count in the two passes: all, but only one at the
-  /// last boundary at which a tensor moves. Only moves in front of element `counted` count.
+  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later
+  /// element i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n
+  /// and m are the numbers of micro-batches whose moves count in the forward and in the backward
+  /// pass: one at the last boundary at which a tensor moves, and all at the others. Only moves in
+  /// front of element `counted` count.
   template <class Waits, class Loaded, class Own>
   std::vector<by_choice> least_by_moves(int counted, Waits waits, Loaded loaded, Own own) const {
     constexpr double none = std::numeric_limits<double>::infinity();

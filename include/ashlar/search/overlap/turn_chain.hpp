@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The numbers from which a plan is priced if several micro-batches take turns: while one of them
-// computes, the redistributions of the others are under way (HiDup, SoCC 2022).
+// The numbers from which a plan is priced if several micro-batches take turns: while one
+// micro-batch computes, the redistributions of the others are under way (HiDup, SoCC 2022).
 //
 // The elements of a chain and their choices are those of the problem (step/problem.hpp). All
 // numbers are seconds. Work and moves are those of one micro-batch:
@@ -12,7 +12,8 @@
 //   forward, backward       the work of an element in the two passes
 //   beside                  the part of `backward` that runs beside a move of dx
 //   after_weights           the part of `backward` that can follow the gradients of the weights
-//   inside                  a redistribution inside its forward pass: that of a statistic
+//   inside                  a redistribution inside the forward pass of an element: that of its
+//                           statistics
 //   boundaries              redistributions between two neighbours in the two passes
 //   gathers                 all-gathers of weights before their first use in a step, in seconds per
 //                           link
@@ -20,7 +21,7 @@
 //   synchronize             synchronization of the gradients of weights after the last micro-batch,
 //                           in seconds per step and link
 //
-// Elements with equal numbers share them, and so do boundaries. Equal moves share one entry.
+// Elements with equal numbers share one entry, and so do equal boundaries and equal moves.
 
 #include <array>
 #include <cstddef>
@@ -70,8 +71,9 @@ struct turn_costs {
   int size() const { return static_cast<int>(forward.size()); }
 };
 
-/// The redistributions between two neighbours, as indices into turn_chain::moves: [choice of the
-/// left one * choices of the right one + choice of the right one].
+/// The redistributions between two neighbours, as indices into turn_chain::moves. The list index
+/// is: choice of the left element * number of choices of the right element + choice of the right
+/// element.
 struct turn_boundary {
   std::vector<int> forward, backward;
 };

@@ -6,15 +6,16 @@
 // Makes the numbers of turn_chain.hpp from a problem, a mesh and a machine. Each category of prices
 // (cost.hpp) is counted as follows:
 //
-//   work                       on the processor. The weight gradient of a layer that computes it by
-//                              itself can run beside the move of dx
+//   work                       on the processor. If a layer computes the weight gradient in a
+//                              separate computation, this can run beside the move of dx
 //   halo                       on the processor, which waits for the exchange
 //   statistic                  a move inside the forward pass
 //   activation, gradient       the moves at the boundaries
-//   parameter                  the synchronization of a gradient once a step, without latency
-//                              because the tensors of a bucket share it. The gather of a weight
-//                              once a step if memory is limited, because the result can then be
-//                              kept (step/prefetch.hpp), otherwise in every pass
+//   parameter                  The synchronization of a gradient counts once a step, without
+//                              latency, because the tensors of a bucket share the latency. With a
+//                              memory limit, the gather of a weight counts once a step, because
+//                              programs may then keep gathered weights (step/pass_trial.hpp).
+//                              Without a limit, it counts in every pass
 //
 // A choice of a layer is dropped if another one has the same placements at the boundaries and is no
 // worse in any of these numbers.
@@ -51,8 +52,8 @@ class turn_model {
 
   turn_chain const& chain() const { return chain_; }
 
-  /// Returns the plan in which element i has choice `choices[i]`, with serial seconds and memory
-  /// (cost.hpp).
+  /// Returns the plan in which element i has choice `choices[i]`. Its predicted seconds and memory
+  /// are those of a step without overlap (cost.hpp).
   plan plan_of(std::vector<int> const& choices) {
     scratch<int> list(choices.size());
     for (std::size_t i = 0; i < choices.size(); ++i) list.data()[i] = choices[i];
@@ -106,8 +107,8 @@ class turn_model {
     return index_of(all);
   }
 
-  /// Returns the seconds, on each link, of the gathers of a layer's weights in a step after their
-  /// first ones, which take `first` seconds.
+  /// Returns the seconds, on each link, of all gathers of a layer's weights in a step except the
+  /// first gather of each weight. These first gathers take `first` seconds.
   std::array<double, turn_links> gathered_again(layer_spec const& spec, layer_choice const& c,
                                                 std::array<double, turn_links> const& first) {
     std::array<double, turn_links> seconds{};
@@ -119,8 +120,8 @@ class turn_model {
     return seconds;
   }
 
-  /// Returns the seconds of a layer's weights on each link: of their gathers in the forward or in
-  /// the backward pass, or of the synchronization of their gradients.
+  /// Returns the seconds, on each link, of the moves of a layer's weights in phase `when`: their
+  /// gathers in the forward or in the backward pass, or the synchronization of their gradients.
   std::array<double, turn_links> of_parameters(layer_spec const& spec, layer_choice const& c,
                                                phase when) {
     std::array<double, turn_links> seconds{};
@@ -138,7 +139,7 @@ class turn_model {
   }
 
   /// Returns the index in planned_ of the list for tensors with these extents and bytes per
-  /// element.
+  /// element. `latency` says whether the list prices messages with their latency.
   int list_of(shape const& extents, int size, bool latency) {
     for (std::size_t k = 0; k < planned_.size(); ++k)
       if (planned_[k].extents == extents && planned_[k].size == size &&
@@ -148,8 +149,8 @@ class turn_model {
     return static_cast<int>(planned_.size()) - 1;
   }
 
-  /// Returns the index in turn_chain::moves of the redistribution from `from` to `to`. Each
-  /// redistribution is planned only once.
+  /// Returns the index in turn_chain::moves of the redistribution from `from` to `to`. `list` is an
+  /// index into planned_. Each redistribution is planned only once.
   int move_of(int list, placement const& from, placement const& to) {
     if (from == to) return 0;
     auto& of = planned_[static_cast<std::size_t>(list)];

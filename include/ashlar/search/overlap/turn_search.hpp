@@ -9,26 +9,26 @@
 //
 //   forward, backward   the states of both passes (turn_times)
 //   load                the seconds for which each link is busy
-//   moved[p]            the seconds for which each link is busy in pass p, with the moves of weights
-//                       that the pass waits for: gathers (0) and synchronizations (1)
+//   moved[p]            the seconds for which each link is busy in pass p, including the moves of
+//                       weights that the pass waits for: gathers (0) and synchronizations (1)
 //   last[p]             the seconds of one micro-batch's last move at a boundary in pass p
 //   hidden[p]           the seconds of the processor in pass p, for one micro-batch
 //   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
 //
-// A label that has reached the last element takes at least max(joined(forward, backward), load,
-// busy) seconds. `busy` is the work of all micro-batches plus what is exposed. If several groups of
-// several micro-batches follow each other, the moves of one group run beside the work of the next,
-// and the bound is only max(load, busy). Moves of weights can use a link whenever it is free, but
-// need not find enough free time. So this is a lower bound. The timeline of the plan's own program
-// (step/timeline.hpp) gives the seconds.
+// A plan whose label has reached the last element takes at least max(joined(forward, backward),
+// load, busy) seconds. `busy` is the work of all micro-batches plus what is exposed. If several
+// groups of several micro-batches follow each other, the moves of one group run beside the work of
+// the next, and the bound is only max(load, busy). Moves of weights can use a link whenever it is
+// free, but need not find enough free time. So this is a lower bound. The timeline of the plan's
+// own program (step/timeline.hpp) gives the seconds.
 //
 // If micro-batches run one at a time, the last stage of one micro-batch and the first stage of the
 // next are one stage. So `forward` and `backward` then leave out the work of these stages.
 //
 // Of two labels A and B with the same last choice, B is dropped if A is at least as good whatever
-// follows. Let A be later than B by f seconds in the forward pass and by b seconds in the backward
-// pass, at most and whatever its other moves are (later_in). A is at least as good if f + b <= 0
-// and its other numbers are not worse.
+// elements follow. Let A be later than B by at most f seconds in the forward pass and by at most b
+// seconds in the backward pass, whatever follows (later_in). A is at least as good if f + b <= 0
+// and the other numbers of A are not worse.
 //
 // Choices and labels whose bound (turn_bounds.hpp) is not below the limit are dropped.
 
@@ -53,13 +53,14 @@ struct turn_result {
 };
 
 struct turn_options {
-  /// Results of this many seconds or more are not looked for.
+  /// The search ignores results of this many seconds or more.
   double limit = std::numeric_limits<double>::infinity();
   /// The most labels that are kept for one choice of one element. Labels with the least bounds are
   /// kept. lost() returns the least bound of the labels that are dropped.
   int labels = 4000;
   /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
-  /// label is also dropped if another one is later by at most tolerance / (2 · number of elements).
+  /// label is also dropped if it is at most tolerance / (2 · number of elements) seconds better
+  /// than another label.
   double tolerance = 0;
   /// The most labels of the whole search. All further labels are dropped, and their bounds give
   /// lost().
@@ -110,7 +111,8 @@ class turn_search {
   }
 
   /// Returns a lower bound of the seconds of all plans that run() dropped because there were too
-  /// many labels, or infinity if it dropped none.
+  /// many labels or because go_on() returned false. Returns infinity if run() dropped none for
+  /// these reasons.
   double lost() const { return lost_; }
   std::int64_t labels() const { return static_cast<std::int64_t>(nodes_.size()); }
 
@@ -136,7 +138,7 @@ class turn_search {
   bool is_one() const { return chain_.per_step == 1; }
 
   /// Returns whether the groups of micro-batches follow each other without overlap, so that the
-  /// seconds of a step are a multiple of those of a group.
+  /// seconds of a step are a multiple of the seconds of one group.
   bool has_paths() const { return is_one() || turns() == 1; }
 
   double seconds_of(label const& l) const {
@@ -164,7 +166,7 @@ class turn_search {
                     bounds_.behind(i, c, {end_of(l.forward), end_of(l.backward)}, l.moved, l.last));
   }
 
-  /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
+  /// Returns the seconds of a step in which the processor computes or must wait for weights.
   double busy(label const& l) const {
     return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
   }
@@ -186,8 +188,9 @@ class turn_search {
                    (own.gathers[at][on] + own.again[at][on] + own.synchronize[at][on]) /
                        chain_.per_step;
     }
-    // Of the last moves at a boundary, only that of this micro-batch must have ended. If the
-    // gradient of the weights is computed beside it, it has ended only when this is computed, too.
+    // Of the moves at the last boundary, only the move of this micro-batch must have ended. If the
+    // gradient of the weights is computed beside this move, the move need not end before this
+    // computation ends.
     int const others = std::max(0, moved_by_pass() - 1);
     wait_for_weights(l.forward, l, 0, 0, others);
     double const after = own.after_weights[at];
@@ -206,8 +209,8 @@ class turn_search {
     l.hidden[1] += own.backward[at];
   }
 
-  /// Returns how many micro-batches make all their moves of a pass before the last one begins the
-  /// last stage of this pass, and in the same group. Counts only such moves in `moved`.
+  /// Returns how many micro-batches of a group make all their moves of a pass before the last
+  /// micro-batch of the group begins the last stage of this pass. `moved` counts only such moves.
   int moved_by_pass() const { return is_one() ? turns() : turns() == 1 ? 1 : 0; }
 
   /// Ends the open stage of pass p (0 forward, 1 backward) of label l by a move.
@@ -330,9 +333,9 @@ class turn_search {
     list.clear();
   }
 
-  /// Drops dominated labels, and labels beyond the permitted number. If there are too many, keeps
-  /// half of them for the least bounds and half for the least work: the bounds of many labels are
-  /// equal, because they say more about the rest of the chain than about the label.
+  /// Drops dominated labels, and labels beyond the permitted number. If there are too many labels,
+  /// keeps those of least bound and those of least work, half of each: the bounds of many labels
+  /// are equal, because they say more about the rest of the chain than about the label.
   void drop(std::vector<label>& list) {
     std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
     std::stable_sort(list.begin(), list.end(), [](label const& a, label const& b) {
@@ -359,7 +362,8 @@ class turn_search {
     for (label const* const l : order) {
       if (!is_needed(*l)) continue;
       if (static_cast<int>(kept.size()) == options_.labels) {
-        // In `list` the first label that is needed has the least bound of all that are lost.
+        // `list` is sorted by bounds, so its first label that is needed has the least bound of all
+        // lost labels.
         lost_ = std::min(lost_, std::find_if(list.begin(), list.end(), is_needed)->bound);
         break;
       }
