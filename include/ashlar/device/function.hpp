@@ -9,14 +9,15 @@
 // raised<A> is itself a function object. The functions compute in the type of x, which is float or
 // double; magnitude also takes integers. The derivative of magnitude is 0 at 0.
 //
-//   exponential           e^x               natural_log           ln x, NaN for x < 0
-//   square_root           NaN for x < 0     inverse_square_root   1 / sqrt(x)
+//   exponential           e^x               natural_log           ln x
+//   square_root           sqrt(x)           inverse_square_root   1 / sqrt(x)
 //   hyperbolic_tangent    tanh x            error_function        erf x
 //   logistic              1 / (1 + e^-x)    silu                  x logistic(x)
-//   magnitude             |x|               raised<A>{a}          x^a, as std::pow
+//   magnitude             |x|               raised<A>{a}          x^a
 //
-// e^x and tanh are computed by math.hpp, which states their errors. All other functions are
-// computed by the standard library.
+// The logarithm and the two roots are NaN for x < 0. exponential, hyperbolic_tangent, logistic and
+// silu use math.hpp, which states the errors of exp, tanh and sigmoid. Logarithm, square root, erf
+// and powers are computed by the standard library.
 
 #include <cmath>
 

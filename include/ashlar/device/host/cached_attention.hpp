@@ -10,10 +10,10 @@
 //   cache  [batch, places, groups, 2, head_dim]               the key and the value of each token
 //   out    [batch, sequence, groups, queries, head_dim]
 //
-// The pass writes the keys and values of the new tokens to the cache, after those of the earlier
-// tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated keys. The
-// position of a token never changes, so a key is rotated only once. grouped_attention.hpp describes
-// groups. Attention without groups has one query head per group and the same arrays.
+// The pass writes the keys and values of the new tokens to the cache, after the keys and values of
+// the earlier tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated
+// keys. The position of a token never changes, so a key is rotated only once. grouped_attention.hpp
+// describes groups. Attention without groups has one query head per group and the same arrays.
 
 #include <algorithm>
 

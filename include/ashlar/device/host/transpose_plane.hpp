@@ -34,9 +34,9 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// The size in bytes of the vector registers by which small squares of a matrix are transposed. On
-/// AVX2, whose vectors have 32 bytes, 16 bytes are used, because moving data between the two halves
-/// of a vector is slow.
+/// The size in bytes of the vectors with which small squares of a matrix are transposed. On AVX2,
+/// whose vector registers have 32 bytes, vectors of 16 bytes are used, because moving data between
+/// the two halves of a register is slow.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
 /// An unsigned integer type of the size of T, for T of 2, 4 or 8 bytes.

@@ -55,8 +55,8 @@ struct word_groups {
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
   /// Returns whether groups of elements can be read and written as packs. `run` is the address of
-  /// element `first`. Every group must be aligned to its size in bytes, or to 16 bytes if the group
-  /// is larger than 16 bytes.
+  /// the element with global index `first`. Every group must be aligned to its size in bytes, or to
+  /// 16 bytes if the group is larger than 16 bytes.
   template <class T>
   bool is_packable(T const* run) const {
     return reinterpret_cast<std::uintptr_t>(run - first % size) %

@@ -4,9 +4,9 @@
 #pragma once
 
 // The device kernel that reduces n strided arrays of one shape into another array. The results are
-// bitwise equal to the results of device/host/reduce_strided.hpp: operands are reduced from left to
-// right in accumulation_t<T>, and the result is rounded to T once. The order of the sources is the
-// order of reduction. Callers use an order of comm/sum_order.hpp.
+// bitwise equal to the results of device/host/reduce_strided.hpp: the sources are reduced from left
+// to right, in the order in which the caller passes them, in accumulation_t<T>, and the result is
+// rounded to T once. comm/sum_order.hpp defines the orders that callers use.
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element

@@ -4,7 +4,7 @@
 #pragma once
 
 // Types that describe which columns of a row one thread processes. The kernels in rows.hpp pass
-// objects of these types to operations as the argument `columns`. A pack is a group of adjacent
+// objects of these types to operations as the argument `share`. A pack is a group of adjacent
 // elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
 //   column_share   every n-th pack of the row, read from memory at each use

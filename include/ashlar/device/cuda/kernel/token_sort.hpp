@@ -17,7 +17,7 @@
 //
 // There are no atomics. Thread d of a block counts and moves the tokens with digit d. To find these
 // tokens, each of the 256 threads compares all 1024 digits of the chunk with its own digit. All
-// threads of a warp read the same digits at the same time, so a pass takes only some microseconds.
+// threads of a warp read the same digits at the same time, so a pass takes only a few microseconds.
 
 #include <cstdint>
 
