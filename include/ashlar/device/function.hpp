@@ -6,8 +6,9 @@
 // Elementary functions for element-wise maps, shared by the host's loops and the device's kernels.
 // Each function is a class F with the static functions F::value(x) and F::derivative(x), and
 // value_of<F>{} and gradient_of<F>{} (functor.hpp) are the function objects for `map`. Only
-// raised<A> is itself a function object. The functions compute in the type of x, which is float or
-// double; magnitude also takes integers. The derivative of magnitude is 0 at 0.
+// raised<A> and raised_gradient<A> are themselves function objects. The functions compute in the
+// type of x, which is float or double; magnitude also takes integers. The derivative of magnitude
+// is 0 at 0.
 //
 //   exponential           e^x               natural_log           ln x
 //   square_root           sqrt(x)           inverse_square_root   1 / sqrt(x)

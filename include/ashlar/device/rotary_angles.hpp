@@ -18,8 +18,8 @@
 //   between the two                             (1 - t) f / factor + t f,
 //                                               t = (original / wavelength - low) / (high - low)
 //
-// The source is the function apply_scaling of https://github.com/meta-llama/llama-models, which
-// config.json files of Hugging Face call the rope_type "llama3".
+// The source is the function apply_scaling of https://github.com/meta-llama/llama-models. The
+// config.json files of Hugging Face call this scaling the rope_type "llama3".
 
 #include <cmath>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct rotary_scaling {
   /// A pair has a high frequency, and is not scaled, if it rotates more than `high` times in a
   /// sequence of `original` tokens.
   double high = 4;
-  double original = 8192;  ///< the length, in tokens, of the sequences of the first training
+  double original = 8192;  ///< the length, in tokens, of the sequences of the original training
 
   constexpr bool is_none() const { return factor == 1; }
   /// Returns whether a scaling with these numbers is possible: all are finite and positive, and low

@@ -29,8 +29,8 @@ struct adam_w_factors {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.0;
-  double correction1 = 1.0;  // 1 - beta1^step
-  double correction2 = 1.0;  // 1 - beta2^step
+  double correction1 = 1.0;  // 1 - beta1^t in update t
+  double correction2 = 1.0;  // 1 - beta2^t in update t
   double gradient_scale = 1.0;
   bool keeps_second = false;  // v changes only where it is zero
 };

@@ -25,7 +25,7 @@ namespace ashlar::device::host {
 /// tokens for which it has room.
 struct cached_tokens {
   std::int64_t before;  ///< how many tokens of each sequence the cache has
-  std::int64_t places;  ///< how many tokens of each sequence it can have
+  std::int64_t places;  ///< how many tokens of each sequence the cache can have
 };
 
 namespace detail {

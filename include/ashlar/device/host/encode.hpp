@@ -13,8 +13,8 @@
 //                order, 4 bytes each, then these elements as floats
 //
 // If an element of a block is not finite, at least one decoded element is not finite, so that the
-// norm of the decoded gradient is not finite either. The wire half also turns magnitudes beyond
-// 65504 into infinity. Of elements with equal magnitude, top-k takes the first ones.
+// norm of the decoded gradient is not finite either. The wire half also turns numbers that are too
+// large for float16 into infinity. Of elements with equal magnitude, top-k takes the first ones.
 
 #include <algorithm>
 #include <bit>

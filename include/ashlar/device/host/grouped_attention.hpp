@@ -11,10 +11,10 @@
 //   out          [batch, sequence, groups, queries, head_dim]
 //   log_sum_exp  [batch, groups, queries, sequence]
 //
-// In qkv, the query heads of a group are followed by its key and its value. So a mesh axis that
-// splits the groups keeps each query head on the same rank as its key and value heads. `groups` is
-// the number of groups on this rank. Queries and keys may be rotated by their positions
-// (rotary.hpp).
+// In qkv, the query heads of a group are followed by the key head and the value head of the group.
+// So a mesh axis that splits the groups keeps each query head on the same rank as its key and value
+// heads. `groups` is the number of groups on this rank. Queries and keys may be rotated by their
+// positions (rotary.hpp).
 //
 // Each query head is computed as in attention.hpp and attention_backward.hpp. The gradients of keys
 // and values are summed over the query heads of the group, in ascending order of the heads. The
@@ -35,7 +35,7 @@ namespace ashlar::device::host {
 struct grouped_extents {
   std::int64_t batch;
   std::int64_t sequence;
-  std::int64_t groups;   ///< groups on this rank: the number of its key heads
+  std::int64_t groups;   ///< the number of groups on this rank, each with one key head
   std::int64_t queries;  ///< query heads of a group
   std::int64_t head_dim;
   bool causal = true;      ///< a token attends only to itself and to earlier tokens

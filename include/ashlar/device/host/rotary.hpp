@@ -5,8 +5,8 @@
 
 // Rotary position embedding of queries and keys. A vector of d elements consists of d / 2 pairs.
 // Pair i is rotated by an angle that is proportional to the vector's position in the sequence. So
-// the positions of a query and a key affect their dot product only by the difference of the two
-// positions:
+// the positions of a query and a key affect their dot product only through the difference of the
+// two positions:
 //
 //   angle(position, i) = position · base^(-2 i / d), or a scaled angle (device/rotary_angles.hpp)
 //   y[i]         = x[i] cos(angle) - x[i + d / 2] sin(angle)
@@ -60,7 +60,8 @@ void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
 }
 
 /// Rotates the vector x by the opposite angles, which is the inverse of `rotate`. If x is the
-/// gradient of the result of `rotate`, then y is the gradient of its argument. y may be x.
+/// gradient of the result of `rotate`, then y is the gradient of the argument of `rotate`. y may be
+/// x.
 template <class T>
 void rotate_back(T const* row, std::int64_t head_dim, T const* x, T* y) {
   std::int64_t const half = head_dim / 2;

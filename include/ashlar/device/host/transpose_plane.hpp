@@ -5,7 +5,7 @@
 
 // Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where op= is = or +=. The rows of
 // dst and of src are contiguous. The distance between rows is often a power of two. In this case,
-// the cache lines and pages that are in use compete for few sets of the caches and the TLB. This
+// the cache lines and pages that are in use compete for a few sets of the caches and the TLB. This
 // competition limits the speed more than the number of bytes does. Therefore the plane is divided
 // into blocks, each block into tiles, and each tile into squares:
 //

@@ -24,7 +24,7 @@
 //
 //   Dim            head_dim rounded up to 64 or 128; columns beyond head_dim are zero
 //   pitch          the distance between rows in shared memory: Dim + 8 elements, so that the 8 rows
-//                  of a matrix are in different banks
+//                  of an 8 x 8 matrix (ldmatrix) are in different banks
 //   registers      sums and scores take fewer than 200 of the 255 registers of a thread
 
 #include <cstdint>

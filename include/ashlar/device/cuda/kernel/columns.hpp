@@ -5,8 +5,8 @@
 
 // Computes the sum of each column of a rows x cols array, and adds these sums to an output of cols
 // elements. The gradients of a bias, and of gamma and beta of a layer norm, are such sums, because
-// all rows share these values. There are two passes and no atomics, so that results are bitwise
-// reproducible:
+// all rows use the same bias, gamma and beta. There are two passes and no atomics, so that results
+// are bitwise reproducible:
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, 8
 //            threads each add up every 8th row, in order. Then one thread adds the 8 sums in order.
@@ -155,7 +155,7 @@ struct chunk_fold {
 
  private:
   /// Adds to `total` the sums that `Count` chunks have for one column. `from` points to the sum of
-  /// the first of these chunks. The next ones are each `lanes` chunks further.
+  /// the first of these chunks. Each of the others is `lanes` chunks after the previous one.
   template <int Count>
   ASHLAR_HD void add(A const* from, A& total) const {
     A addends[Count];

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The backward pass of layer norm for complete rows. One launch computes dx, and the sums of dgamma
-// and dbeta over chunks of rows. So dy and x are read only once. A chunk is a group of consecutive
-// rows, which one block processes, 8 rows at a time. A block of more than 256 threads processes
-// only 4 rows at a time, because each of its threads has fewer registers. A thread has one pack (16
-// bytes) of each row, always in the same columns. So the thread keeps gamma and its sums of dgamma
-// and dbeta in registers, and no other thread of the block has sums of these columns. A second
-// launch adds up the sums of all chunks (columns.hpp).
+// The backward pass of layer norm for complete rows. One launch computes dx, and for each chunk of
+// rows the sums that make up dgamma and dbeta. So dy and x are read only once. A chunk is a group
+// of consecutive rows, which one block processes, 8 rows at a time. A block of more than 256
+// threads processes only 4 rows at a time, because each of its threads has fewer registers. A
+// thread has one pack (16 bytes) of each row, always in the same columns. So the thread keeps gamma
+// and its sums of dgamma and dbeta in registers, and no other thread of the block has sums of these
+// columns. A second launch adds up the sums of all chunks (columns.hpp).
 
 #include <cstdint>
 

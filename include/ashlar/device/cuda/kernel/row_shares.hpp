@@ -45,9 +45,9 @@ struct column_share {
   }
 };
 
-/// Divides a row into packs of Width elements. If the row begins in the middle of a pack, its first
-/// `head` elements come before the first whole pack. The next `body` elements are whole packs of an
-/// aligned array.
+/// Divides a row of an array into packs. The array is aligned, and every Width elements of it form
+/// a pack, so a row may begin in the middle of a pack. The first `head` elements of the row come
+/// before its first whole pack. The next `body` elements form whole packs.
 template <int Width>
 struct row_cut {
   std::int64_t cols, head, body;

@@ -23,9 +23,9 @@
 //
 //   share(f)                      calls f(c, k) for each pack of this thread: c is the pack's first
 //                                 column, k its number among the thread's packs
-//   share.keep<Slot>(data)        in gather: announces that `apply` will read the row again that
-//                                 starts at `data`
-//   share.read<Slot>(data, c, k)  returns the pack at column c of that row
+//   share.keep<Slot>(data)        in gather: announces that `apply` will read the row at address
+//                                 `data` again
+//   share.read<Slot>(data, c, k)  returns the pack at column c of the row at address `data`
 //   share.is_first()              whether this thread writes the values that exist once per row
 //
 // Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines
@@ -37,8 +37,8 @@
 //   longer, or not aligned      up to 1024   twice, the second time from the cache: a long row gets
 //                                            many threads, so that few rows share the cache
 //
-// Without Op::kept, each element is read once, and a row gets at most 256 threads, because eight
-// blocks of 256 threads wait less for memory than two of 1024.
+// Without Op::kept, each element is read once, and a row gets at most 256 threads, because on a
+// multiprocessor, eight blocks of 256 threads wait less for memory than two blocks of 1024.
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
 //
