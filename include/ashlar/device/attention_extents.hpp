@@ -11,8 +11,9 @@
 //   log_sum_exp  [batch, heads, sequence]
 //
 // All arrays are contiguous and row-major. In qkv, the q, k and v of one token and head are
-// adjacent. So a mesh axis can split the heads by splitting the columns of a matrix. `heads` is the
-// number of heads on this rank. Heads are computed independently of one another.
+// adjacent. So a mesh axis can split the heads by splitting the columns of qkv, read as a matrix
+// with one row for each token. `heads` is the number of heads on this rank. Heads are computed
+// independently of one another.
 
 #include <cmath>
 #include <cstdint>

@@ -6,17 +6,19 @@
 // Elementary functions for element-wise maps, shared by the host's loops and the device's kernels.
 // Each function is a class F with the static functions F::value(x) and F::derivative(x), and
 // value_of<F>{} and gradient_of<F>{} (functor.hpp) are the function objects for `map`. Only
-// raised<A> is itself a function object. The functions compute in the type of x, which is float or
-// double; magnitude also takes integers. The derivative of magnitude is 0 at 0.
+// raised<A> and raised_gradient<A> are themselves function objects. The functions compute in the
+// type of x, which is float or double; magnitude also takes integers. The derivative of magnitude
+// is 0 at 0.
 //
-//   exponential           e^x               natural_log           ln x, NaN for x < 0
-//   square_root           NaN for x < 0     inverse_square_root   1 / sqrt(x)
+//   exponential           e^x               natural_log           ln x
+//   square_root           sqrt(x)           inverse_square_root   1 / sqrt(x)
 //   hyperbolic_tangent    tanh x            error_function        erf x
 //   logistic              1 / (1 + e^-x)    silu                  x logistic(x)
-//   magnitude             |x|               raised<A>{a}          x^a, as std::pow
+//   magnitude             |x|               raised<A>{a}          x^a
 //
-// e^x and tanh are computed by math.hpp, which states their errors. All other functions are
-// computed by the standard library.
+// The logarithm and the two roots are NaN for x < 0. exponential, hyperbolic_tangent, logistic and
+// silu use math.hpp, which states the errors of exp, tanh and sigmoid. Logarithm, square root, erf
+// and powers are computed by the standard library.
 
 #include <cmath>
 

@@ -36,8 +36,9 @@
 //   bound_back{g, a}   f(x)     = g(x, a) for an object g of two arguments
 //   bound_front{g, a}  f(x)     = g(a, x)
 //
-// All these function objects return NaN if an argument is NaN, except that the derivative of relu
-// is 0 at NaN, and that comparisons with NaN give 0.
+// All these function objects return NaN if an argument is NaN, with three exceptions: the
+// derivative of relu is 0 at NaN, comparisons with NaN give 0, and kept_where treats a y that is
+// NaN like any y that is not 0.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>

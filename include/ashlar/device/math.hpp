@@ -5,7 +5,7 @@
 
 // Elementary functions for loops that a compiler vectorises without -ffast-math. The functions have
 // no branches and no calls, and they do not set errno. Host loops and device kernels share one
-// implementation, except for exp and tanh of float (see below).
+// implementation, except for exp, tanh and sigmoid of float (see below).
 //
 //   function   largest error in float   in double   special arguments
 //   exp        2 ulp                    2 ulp       0 for very negative x, inf for large x
@@ -33,9 +33,9 @@
 
 namespace ashlar::device::math {
 
-/// Returns e^x = e^(x - n ln 2) 2^n, where n is x / ln 2 rounded to an integer. The first factor is
-/// a polynomial. x / ln 2 is rounded by adding and subtracting a large constant: 1.5 * 2^23 in
-/// float and 1.5 * 2^52 in double.
+/// Returns e^x = e^(x - n ln 2) 2^n, where n is x / ln 2 rounded to an integer. A polynomial
+/// computes the first factor. x / ln 2 is rounded by adding and subtracting a large constant: 1.5 *
+/// 2^23 in float and 1.5 * 2^52 in double.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
 #if defined(__CUDA_ARCH__)
   return ::expf(x);

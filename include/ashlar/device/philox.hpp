@@ -6,12 +6,13 @@
 // The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
 // as easy as 1, 2, 3; SC 2011). The generator is a function of a 128-bit counter and a 64-bit key.
 // The result is a block of four random words of 32 bits. The random word of a tensor element
-// depends only on (seed, stream, index). So the values of a tensor do not depend on the number of
-// ranks that share it, nor on the order in which the values are generated.
+// depends only on (seed, stream, index). `stream` is the number of a random sequence, and `index`
+// is the index of the element in the whole tensor. So the values of a tensor do not depend on the
+// number of ranks that share it, nor on the order in which the values are generated.
 //
 //   key       the seed
 //   counter   index / 4 in the lower 64 bits, the stream in the upper 64 bits
-//   word      number index % 4 of the block
+//   word      the word with number index % 4 of the block
 //
 // The uniform float and the uniform double at one index agree in the upper 24 bits. Normal numbers
 // are in normal.hpp.

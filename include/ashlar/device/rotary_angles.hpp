@@ -8,9 +8,9 @@
 //
 //   angle(position, i) = position · f(i)        f(i) = base^(-2 i / d), or a scaled f(i)
 //
-// Llama 3.1 and later scale the frequencies f(i), so that a net that was trained on short sequences
-// can read longer ones. Pairs of low frequency are rotated `factor` times as slowly. The wavelength
-// 2 π / f(i) is the number of tokens in a full rotation:
+// Llama 3.1 and later scale the frequencies f(i), so that a net that was trained on sequences of
+// `original` tokens can read longer ones. Pairs of low frequency are rotated `factor` times as
+// slowly. The wavelength 2 π / f(i) is the number of tokens in a full rotation:
 //
 //   wavelength                                  scaled frequency
 //   more than original / low                    f / factor
@@ -18,8 +18,8 @@
 //   between the two                             (1 - t) f / factor + t f,
 //                                               t = (original / wavelength - low) / (high - low)
 //
-// The source is the function apply_scaling of https://github.com/meta-llama/llama-models, which
-// config.json files of Hugging Face call the rope_type "llama3".
+// The source is the function apply_scaling of https://github.com/meta-llama/llama-models. The
+// config.json files of Hugging Face call this scaling the rope_type "llama3".
 
 #include <cmath>
 #include <cstdint>
@@ -31,11 +31,13 @@ namespace ashlar::device {
 struct rotary_scaling {
   /// Pairs of low frequency rotate this many times as slowly; 1 means no scaling.
   double factor = 1;
-  /// Pairs of low frequency rotate less than `low` times in a sequence of the original length.
+  /// A pair has a low frequency if it rotates less than `low` times in a sequence of `original`
+  /// tokens.
   double low = 1;
-  /// Pairs of high frequency rotate more than `high` times and are not scaled.
+  /// A pair has a high frequency, and is not scaled, if it rotates more than `high` times in a
+  /// sequence of `original` tokens.
   double high = 4;
-  double original = 8192;  ///< tokens in a sequence before the scaling
+  double original = 8192;  ///< the length, in tokens, of the sequences of the original training
 
   constexpr bool is_none() const { return factor == 1; }
   /// Returns whether a scaling with these numbers is possible: all are finite and positive, and low
@@ -57,7 +59,7 @@ struct rotary_angles {
   double frequency(std::int64_t i, std::int64_t head_dim) const {
     double const f = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
     if (scaling.is_none()) return f;
-    double const turns = scaling.original * f / (2 * std::numbers::pi);  // in an original sequence
+    double const turns = scaling.original * f / (2 * std::numbers::pi);  // in `original` tokens
     if (turns < scaling.low) return f / scaling.factor;
     if (turns > scaling.high) return f;
     double const t = (turns - scaling.low) / (scaling.high - scaling.low);

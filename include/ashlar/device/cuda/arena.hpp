@@ -15,10 +15,10 @@
 //              returned to the driver and the allocation is tried once more, except during a
 //              capture.
 //   graphs     Blocks that are allocated or released between begin_private and end_private belong
-//              to the CUDA graph that is captured in this time. Each replay of the graph uses
-//              these blocks. So other work must not use them until free_private is called. If no
-//              free block fits, a new one is allocated on a separate stream, so that the
-//              allocation is not captured.
+//              to the CUDA graph that is captured between these two calls. Each replay of the
+//              graph uses these blocks. So other work must not use them until free_private is
+//              called. If no free block fits, a new block is allocated on a separate stream, so
+//              that the allocation is not captured.
 //
 // Not thread-safe. The pool and the stream must outlive the arena.
 
@@ -181,7 +181,7 @@ class arena {
   cudaStream_t stream_;
   free_blocks free_;
   std::unordered_map<int, private_blocks> private_;  // for each graph, its free blocks
-  // The graph to which each block of a graph belongs.
+  // Maps each block that belongs to a graph to the number of the graph.
   std::unordered_map<void*, int> owner_;
   std::optional<stream> growth_;
   int last_private_ = 0;

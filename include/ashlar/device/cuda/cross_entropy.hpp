@@ -38,8 +38,8 @@ void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32
                                 accumulation_t<T>* target_logit);
 
 /// Computes expected_logit[r], the sum of q[c] x[r, c] over the columns c of this rank, or 0 if the
-/// target of row r is negative. `q` is the distribution that stands for the target (label
-/// smoothing). The first column of `logits` is column first_column of the complete row.
+/// target of row r is negative. `q` has the probabilities of the classes under label smoothing. The
+/// first column of `logits` is column first_column of the complete row.
 template <class T>
 void cross_entropy_expected_logit(
     cudaStream_t stream, T const* logits, std::int32_t const* targets, std::int64_t rows,
@@ -55,7 +55,8 @@ void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A c
 
 /// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
 /// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`. `q`
-/// stands for the targets.
+/// has the probabilities of the classes under label smoothing. By default, the target has
+/// probability 1.
 template <class T>
 void cross_entropy_gradient(
     cudaStream_t stream, T const* logits, std::int32_t const* targets,

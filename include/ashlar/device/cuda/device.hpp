@@ -47,7 +47,7 @@ struct device_description {
   std::string name;
   std::int64_t memory = 0;  ///< bytes
   int multiprocessors = 0;
-  int compute_capability = 0;  ///< the compute capability, for example 90 for sm_90
+  int compute_capability = 0;  ///< for example 90 for sm_90
   int driver = 0, runtime = 0;
 };
 

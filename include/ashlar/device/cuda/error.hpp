@@ -7,8 +7,8 @@
 // CUDA's own text, and advice that depends on the failure:
 //
 //   no driver, or a driver older than the runtime    names both versions
-//   a runtime older than the program's headers       names both versions (version_fault, before any
-//                                                    call)
+//   a runtime older than the program's headers       names both versions (`count` in device.hpp
+//                                                    reports this)
 //   no device, or another process uses it            refers to CUDA_VISIBLE_DEVICES and nvidia-smi
 //   exclusively
 //   kernels not compiled for this device             names the device's architecture, which is to

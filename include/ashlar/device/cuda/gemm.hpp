@@ -17,7 +17,8 @@
 //   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   epilogues                    operations after the product, such as bias and gelu. cuBLASLt
 //                                fuses epilogues if possible, otherwise kernels of map.hpp compute
-//                                them. The gelu of cuBLASLt approximates tanh differently.
+//                                them. The gelu of cuBLASLt uses another approximation of tanh
+//                                than these kernels, so the results differ slightly.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
 // A gemm_engine serves one stream at a time, because all products of the engine use the same

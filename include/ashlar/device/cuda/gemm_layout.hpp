@@ -4,9 +4,9 @@
 #pragma once
 
 // Translates a row-major matrix product into the column-major product that cuBLASLt computes. A
-// row-major array, read as column-major, is its own transpose. So C = op(A) op(B), where op
-// transposes a matrix or does nothing, is computed as C^T = op(B)^T op(A)^T, with the operands
-// exchanged:
+// row-major matrix, read as column-major, is the transpose of that matrix. So C = op(A) op(B),
+// where op transposes a matrix or does nothing, is computed as C^T = op(B)^T op(A)^T, with the
+// operands exchanged:
 //
 //   operand of cuBLASLt   our operand   column-major rows x columns      transposed
 //   A                     B             n x k, or k x n if transposed    if our B is transposed

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The processor type of meshes and tensors whose memory is on a CUDA device.
-// device/host/processor.hpp has the type for the host. Operations on these tensors are submitted to
-// the processor's stream in program order. Matrix products also need `products`, the state of
-// cuBLASLt. `products` is null if the program has no matrix products.
+// The processor type of meshes and tensors whose memory is on a CUDA device. Operations on such
+// tensors are submitted to the processor's stream in program order. device/host/processor.hpp has
+// the processor type for the host. Matrix products also need `products`, the state of cuBLASLt.
+// `products` is null if the program has no matrix products.
 
 #include <cuda_runtime_api.h>
 

@@ -34,8 +34,8 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
 /// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
 /// extents, rounded to T once. T is float, double, bfloat16, std::int32_t or std::int64_t. All
 /// sources have the strides `source_strides`, in elements. dst may be one of the sources if
-/// dst_strides equals source_strides. Throws std::invalid_argument for no source, or for more than
-/// most_sources.
+/// dst_strides equals source_strides. Throws std::invalid_argument if there is no source, or if
+/// there are more than most_sources.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

@@ -5,7 +5,7 @@
 
 // Sums of the elements of an array or of their squares, on a CUDA stream. The sums are computed in
 // double, in a fixed order (kernel/sum.hpp). The results are stored in device memory. T is float,
-// double or bfloat16. The workspace has sum_workspace elements.
+// double or bfloat16. `workspace` points to sum_workspace elements in device memory.
 
 #include <cstdint>
 

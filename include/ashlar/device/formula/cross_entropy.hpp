@@ -13,8 +13,9 @@
 //   scale      the gradient of the final loss with respect to this row's loss
 //   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column
 //
-// With label smoothing, a row has a distribution q over the columns instead of one target. Then
-// the sum over c of q[c] x[c] takes the place of x[target], and `scale` q[c] that of `scale`.
+// With label smoothing, a row has a probability q[c] for each column c instead of one target. Then
+// the loss has the sum over c of q[c] x[c] in place of x[target]. In the gradient, scale q[c] is
+// subtracted in every column c.
 
 #include <cmath>
 #include <cstdint>
@@ -24,16 +25,16 @@
 
 namespace ashlar::device {
 
-/// The distribution that stands for a target: `each` for every class, and `own` beside it for the
-/// class of the target. The default is the target alone.
+/// The probabilities q of the classes for one target: q is own + each for the class of the target,
+/// and `each` for every other class. By default, the target's class has probability 1.
 template <class T>
 struct target_distribution {
   T own = T(1);
   T each = T(0);
 };
 
-/// Returns the distribution of label smoothing: a share `smoothing` of the probability is divided
-/// evenly among all classes, and the target keeps the rest.
+/// Returns the probabilities for label smoothing: the share `smoothing` of the probability is
+/// divided evenly among all classes, and the target's class gets the rest in addition.
 template <class T>
 constexpr target_distribution<T> smoothed_target(double smoothing, std::int64_t classes) {
   return {static_cast<T>(1 - smoothing), static_cast<T>(smoothing / static_cast<double>(classes))};
@@ -44,9 +45,8 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
   return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
 }
 
-/// Returns `scale` times the probability of a logit x, which is the gradient with respect to x as
-/// far as it does not depend on the target. `factor` is scale / sum, where `sum` is the sum of e^(x
-/// - maximum) over the row.
+/// Returns scale e^(x - maximum) / sum, the part of the gradient with respect to the logit x that
+/// does not depend on the target. `factor` is scale / sum.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

@@ -40,8 +40,8 @@ template <class T>
 }
 
 /// Computes the gradient dx of each element of a row: rstd * g - (slope * (x - mean) + offset).
-/// Here g = dy gamma. slope and offset are the same for all elements, and the constructor computes
-/// slope and offset.
+/// Here g = dy gamma. The constructor computes slope and offset, which are the same for all
+/// elements of the row.
 template <class T>
 struct layer_norm_gradient {
   T mean;

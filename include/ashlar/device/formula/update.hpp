@@ -9,8 +9,8 @@
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 //                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
-//                 with keeps_second, v does not change where it is not zero; where it is zero, it
-//                 becomes correction2 g^2, so that v / correction2 is g^2
+//                 with keeps_second, a v other than zero does not change, and a v of zero becomes
+//                 correction2 g^2, so that v / correction2 is g^2
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
 // In update t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
@@ -29,8 +29,8 @@ struct adam_w_factors {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.0;
-  double correction1 = 1.0;  // 1 - beta1^step
-  double correction2 = 1.0;  // 1 - beta2^step
+  double correction1 = 1.0;  // 1 - beta1^t in update t
+  double correction2 = 1.0;  // 1 - beta2^t in update t
   double gradient_scale = 1.0;
   bool keeps_second = false;  // v changes only where it is zero
 };

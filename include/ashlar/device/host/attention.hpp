@@ -79,8 +79,8 @@ struct head_extents {
   std::int64_t queries;
   std::int64_t keys;
   std::int64_t head_dim;
-  /// Says whether a row sees only keys up to its own token. The queries are those of the last
-  /// tokens, so the last row sees all keys.
+  /// Says whether a row sees only the keys up to its own token. The queries belong to the last
+  /// tokens of the sequence, so the last row sees all keys.
   bool causal = false;
 
   constexpr std::int64_t seen(std::int64_t i) const {

@@ -11,9 +11,10 @@
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
-// Here * multiplies element by element, and dot multiplies row by row. The last block of rows is
-// processed first. The last block attends to every key. So this block assigns dK and dV, and the
-// other blocks add to dK and dV. This saves a pass that clears dK and dV. dqkv is overwritten.
+// Here * multiplies element by element. dot(dO, O) has one number per row: the dot product of the
+// row of dO and the row of O. The last block of rows is processed first. The last block attends to
+// every key. So this block assigns dK and dV, and the other blocks add to dK and dV. This saves a
+// pass that clears dK and dV. dqkv is overwritten.
 
 #include <algorithm>
 #include <cstdint>

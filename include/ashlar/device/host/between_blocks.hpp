@@ -13,6 +13,7 @@
 //   products of layers             512 rows of the result
 //   attention, both passes         one head of one sequence
 //   convolution, both passes       one strip of im2col, or one group of Winograd tiles
+//   group norm, both passes        one group of channels of one image
 
 #include <cstdint>
 #include <utility>

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Detects by measurement whether the BLAS is an optimized one. It compares two speeds:
+// Detects by measurement whether the BLAS is an optimized one. Two speeds are compared:
 //
 // - the speed of the BLAS in a product of float matrices
 // - the peak speed of one core, measured by multiplications and additions of vectors in registers
 //
 // An optimized BLAS comes close to the peak speed. The reference BLAS reaches less than a tenth of
-// it.
+// the peak speed.
 
 #include <algorithm>
 #include <cstdint>

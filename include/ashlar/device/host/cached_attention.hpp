@@ -10,10 +10,10 @@
 //   cache  [batch, places, groups, 2, head_dim]               the key and the value of each token
 //   out    [batch, sequence, groups, queries, head_dim]
 //
-// The pass writes the keys and values of the new tokens to the cache, after those of the earlier
-// tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated keys. The
-// position of a token never changes, so a key is rotated only once. grouped_attention.hpp describes
-// groups. Attention without groups has one query head per group and the same arrays.
+// The pass writes the keys and values of the new tokens to the cache, after the keys and values of
+// the earlier tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated
+// keys. The position of a token never changes, so a key is rotated only once. grouped_attention.hpp
+// describes groups. Attention without groups has one query head per group and the same arrays.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ namespace ashlar::device::host {
 /// tokens for which it has room.
 struct cached_tokens {
   std::int64_t before;  ///< how many tokens of each sequence the cache has
-  std::int64_t places;  ///< how many tokens of each sequence it can have
+  std::int64_t places;  ///< how many tokens of each sequence the cache can have
 };
 
 namespace detail {

@@ -19,7 +19,7 @@
 //   cross_entropy_loss           maximum + log(sum) - x[target]
 //   cross_entropy_gradient       scale e^(x[c] - maximum) / sum, minus `scale` if c = target
 //
-// With label smoothing, a row has a distribution q over the columns instead of one target
+// With label smoothing, a row has a probability q[c] for each column c instead of one target
 // (formula/cross_entropy.hpp).
 //
 // If the caller averages the losses of n rows, it passes scale = 1 / n.
@@ -61,7 +61,7 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
 }
 
 /// Sets expected_logit[r] to the sum of q[c] x[c] over the columns c of this rank in row r, where
-/// `q` is the distribution that stands for the target of the row. Sets expected_logit[r] to 0 if
+/// `q` has the probabilities of the classes under label smoothing. Sets expected_logit[r] to 0 if
 /// the row is ignored.
 template <class T>
 void cross_entropy_expected_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
@@ -89,7 +89,8 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
 
 /// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
 /// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`. `q`
-/// stands for the targets.
+/// has the probabilities of the classes under label smoothing. By default, the target has
+/// probability 1.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,

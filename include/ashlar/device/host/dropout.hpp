@@ -8,11 +8,11 @@
 //   y = x / (1 - p)   if uniform(seed, stream, index) >= p, which has probability 1 - p
 //   y = 0             otherwise
 //
-// Which elements are dropped depends only on (seed, stream, global index). So every mesh drops the
-// same elements, and the backward pass recomputes the mask instead of storing it. A shard with
-// several dims may consist of several runs of consecutive global indices. In this case, the caller
-// must call these functions once for each run. The caller must use a new stream for each
-// application of dropout.
+// Which elements are dropped depends only on (seed, stream, global index), where stream is the
+// number of a random sequence. So every mesh drops the same elements, and the backward pass
+// recomputes the mask instead of storing it. A shard with several dims may consist of several runs
+// of consecutive global indices. In this case, the caller must call these functions once for each
+// run. The caller must use a new stream for each application of dropout.
 
 #include <cstdint>
 

@@ -48,7 +48,7 @@ void copy_strided(processor const&, int rank, std::int64_t const* extents, T con
 }
 
 /// Fills `out` with the uniform random numbers in [low, high) that belong to the global indices
-/// [first, first + count) (random.hpp). `number` is the stream of random numbers.
+/// [first, first + count) (random.hpp). `number` selects the sequence of random numbers.
 template <class T>
 void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
@@ -56,7 +56,7 @@ void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, st
   fill_uniform<T>(seed, number, first, count, low, high, out);
 }
 /// Fills `out` with the normal random numbers that belong to the global indices [first, first +
-/// count) (random.hpp). `number` is the stream of random numbers.
+/// count) (random.hpp). `number` selects the sequence of random numbers.
 template <class T>
 void fill_normal(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,

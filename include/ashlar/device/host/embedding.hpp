@@ -40,9 +40,9 @@ void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows
   }
 }
 
-/// Adds dy[t] to the row of token t, for each token whose row is in the shard. The shard has the
-/// rows [first_row, first_row + rows) of the table, and row_of(i) returns a pointer to the gradient
-/// of its row i.
+/// Adds dy[t] to the gradient of table row ids[t], for each token t whose row is in the shard. The
+/// shard has the rows [first_row, first_row + rows) of the table. row_of(i) returns a pointer to
+/// the gradient of row i of the shard.
 template <class T, class RowOf>
   requires requires(RowOf row_of) { *row_of(std::int64_t()) += T(); }
 void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Encodes and decodes blocks of n floats, for all wires of plan/wire.hpp. A block has wire.bytes(n)
-// bytes, at any address:
+// Encodes and decodes blocks of n floats, for the wires of plan/wire.hpp that encode blocks. An
+// encoded block has wire.bytes(n) bytes and may start at any address:
 //
 //   bf16, half   n numbers of 2 bytes
 //   int8         a float scale for each 256 elements, then n signed bytes
-//   one-bit      the mean magnitude as a float, then a bit per element: 1 if it is below zero
-//   top-k        ⌈n/m⌉ positions of 4 bytes, ascending, then as many floats
+//   one-bit      the mean magnitude as a float, then one bit per element: 1 for a negative one
+//   top-k/m      the positions of the ⌈n/m⌉ elements with the largest magnitudes, in ascending
+//                order, 4 bytes each, then these elements as floats
 //
-// If an element is not finite, a decoded element is not finite either, so that the norm of a
-// gradient shows it. A wire of half also makes numbers beyond 65504 infinite. Of elements of equal
-// magnitude, top-k takes the first ones.
+// If an element of a block is not finite, at least one decoded element is not finite, so that the
+// norm of the decoded gradient is not finite either. The wire half also turns numbers that are too
+// large for float16 into infinity. Of elements with equal magnitude, top-k takes the first ones.
 
 #include <algorithm>
 #include <bit>
@@ -31,22 +32,23 @@
 
 namespace ashlar::device::host {
 
-/// Encodes n floats. `room` has space for n floats; top-k uses it. Expects a wire that
-/// encodes blocks.
+/// Encodes the n floats of x into `to`. `room` is a workspace of n floats, which only top-k uses.
+/// Expects a wire that encodes blocks.
 ASHLAR_INLINE void encode(wire_format const& wire, float const* x, std::int64_t n, float* room,
                           std::byte* to);
 
-/// What becomes of the decoded elements.
+/// Says what `decode` does with the decoded elements: it stores them, adds them or subtracts them.
 enum class decoded : signed char { stored, added, subtracted };
 
-/// Decodes n floats and stores them in `to`, or adds them to it, or subtracts them from it.
+/// Decodes the block of n floats at `from`. Stores the floats in `to`, adds them to `to`, or
+/// subtracts them from `to`, as `how` says. Elements that top-k has not sent count as zero.
 ASHLAR_INLINE void decode(wire_format const& wire, std::byte const* from, std::int64_t n,
                           decoded how, float* to);
 
 #if ASHLAR_DEFINES(TENSOR)
 namespace detail {
 
-/// Writes a number at any address, and returns the address behind it.
+/// Writes a number to `to`, which need not be aligned. Returns the address after the number.
 template <class T>
 std::byte* put(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
@@ -68,7 +70,8 @@ inline void encode_int8(float const* x, std::int64_t n, std::byte* to) {
   std::byte* const elements = to + 4 * ((n + wire_format::block - 1) / wire_format::block);
   for (std::int64_t first = 0; first < n; first += wire_format::block) {
     std::int64_t const count = std::min(wire_format::block, n - first);
-    // As integers, the bits of magnitudes have the order of the magnitudes. NaN is the largest.
+    // Compared as integers, the bits of two magnitudes have the same order as the magnitudes. The
+    // bits of a NaN are the largest.
     std::uint32_t most = 0;
     for (std::int64_t i = 0; i < count; ++i)
       most = std::max(most, std::bit_cast<std::uint32_t>(x[first + i]) & 0x7fffffffu);
@@ -79,7 +82,7 @@ inline void encode_int8(float const* x, std::int64_t n, std::byte* to) {
     std::int8_t block[wire_format::block]{};
     if (scale > 0)
       for (std::int64_t i = 0; i < count; ++i) {
-        float const q = x[first + i] / scale;  // beyond 127.5 only if the scale is not normal
+        float const q = x[first + i] / scale;  // above 127.5 only if the scale is subnormal
         float const near = q + std::copysign(0.5f, q);
         block[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(near > 127    ? 127.0f
                                                                       : near < -127 ? -127.0f
@@ -122,7 +125,7 @@ inline void encode_top_k(float const* x, std::int64_t n, std::int64_t k, float* 
   }
 }
 
-/// Calls take(i, element i) for each decoded element, except those that top-k has not sent.
+/// Calls take(i, value) for each decoded element i, but not for elements that top-k has not sent.
 template <class Take>
 void decode_each(wire_format const& wire, std::byte const* from, std::int64_t n, Take take) {
   switch (wire.kind) {
@@ -146,7 +149,7 @@ void decode_each(wire_format const& wire, std::byte const* from, std::int64_t n,
       break;
     }
     case wire_kind::one_bit: {
-      auto const mean = number_at<std::uint32_t>(from);  // its bits, to which signs are added
+      auto const mean = number_at<std::uint32_t>(from);  // the bits of the mean magnitude
       from += 4;
       for (std::int64_t i = 0; i < n; ++i) {
         std::uint32_t const is_negative = static_cast<std::uint32_t>(from[i / 8]) >> (i % 8) & 1u;

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// The arithmetic of the wire power_sgd (plan/wire.hpp) on factors, which are row-major matrices of
-// few columns:
+// The arithmetic of the wire power_sgd (plan/wire.hpp), which sends a matrix as the product of two
+// factors. The factors are row-major matrices with few columns:
 //
-//   orthonormalize   makes the columns orthonormal, or zero
-//   fill_empty       gives columns that are zero random elements
+//   orthonormalize   makes the columns of a factor orthonormal, or zero
+//   fill_empty       fills the columns that are zero with random numbers
 //
-// A column that is nearly a combination of the columns before it becomes zero, since what is left
-// of it is rounding noise. This happens if the matrix has a smaller rank than the factors.
+// orthonormalize subtracts from each column its components along the earlier columns. If the column
+// is nearly a linear combination of the earlier columns, only rounding noise remains, and
+// orthonormalize sets the column to zero. This happens if the rank of the matrix is smaller than
+// the number of columns of the factors.
 
 #include <algorithm>
 #include <cmath>
@@ -21,12 +23,12 @@
 
 namespace ashlar::device::host {
 
-/// Makes the columns of a factor orthonormal, from the first one on. An element that is not finite
-/// leaves columns that are not finite.
+/// Makes the columns of a factor orthonormal, one after another, starting with the first. If an
+/// element is not finite, the resulting factor has elements that are not finite too.
 ASHLAR_INLINE void orthonormalize(float* factor, std::int64_t rows, std::int64_t columns);
 
-/// Replaces each column of zeros by random numbers. They depend only on the number of the column,
-/// so all ranks draw the same ones.
+/// Replaces each column of zeros by random numbers. The numbers depend only on the row and the
+/// column, so all ranks draw the same numbers.
 ASHLAR_INLINE void fill_empty(float* factor, std::int64_t rows, std::int64_t columns);
 
 #if ASHLAR_DEFINES(TENSOR)
@@ -44,10 +46,11 @@ inline double columns_product(float const* factor, std::int64_t rows, std::int64
 }  // namespace detail
 
 ASHLAR_INLINE void orthonormalize(float* factor, std::int64_t rows, std::int64_t columns) {
-  constexpr double noise = 1e-5;  // times the norm of a column
+  constexpr double noise = 1e-5;  // relative to the norm of the column before the subtractions
   for (std::int64_t j = 0; j < columns; ++j) {
     double const before = std::sqrt(detail::columns_product(factor, rows, columns, j, j));
-    // The second pass removes what rounding has left of the other columns.
+    // Because of rounding, the first pass leaves small components along the earlier columns. The
+    // second pass removes them.
     for (int pass = 0; pass < 2; ++pass)
       for (std::int64_t k = 0; k < j; ++k) {
         double const part = detail::columns_product(factor, rows, columns, j, k);
@@ -55,7 +58,8 @@ ASHLAR_INLINE void orthonormalize(float* factor, std::int64_t rows, std::int64_t
           factor[i * columns + j] -= static_cast<float>(part * double(factor[i * columns + k]));
       }
     double const norm = std::sqrt(detail::columns_product(factor, rows, columns, j, j));
-    // If an element is not finite, neither is `before`. A division by the norm keeps that visible.
+    // If an element of the column is not finite, `before` is not finite either. Then the column is
+    // divided by its norm, so that the result is not finite.
     bool const vanishes = std::isfinite(before) && norm <= noise * before;
     for (std::int64_t i = 0; i < rows; ++i) {
       auto& x = factor[i * columns + j];

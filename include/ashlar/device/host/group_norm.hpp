@@ -39,8 +39,9 @@ struct group_extents {
 
 namespace detail {
 
-/// Calls visit(group, channel, first) for each plane of a group. `channel` is the plane's channel
-/// among those of this rank, and `first` is the index of its first pixel.
+/// Calls visit(channel, first) for each plane of a group. A plane is one channel of one image.
+/// `channel` is the number of the plane's channel on this rank, and `first` is the index of the
+/// plane's first pixel.
 template <class Visit>
 void for_each_plane(group_extents const& e, std::int64_t group, Visit visit) {
   for (std::int64_t k = 0; k < e.of_group; ++k) {

@@ -11,13 +11,15 @@
 //   out          [batch, sequence, groups, queries, head_dim]
 //   log_sum_exp  [batch, groups, queries, sequence]
 //
-// In qkv, the query heads of a group are followed by its key and its value. So a mesh axis that
-// splits the groups leaves each query with its keys and values. `groups` is the number of groups on
-// this rank. Queries and keys may be rotated by their positions (rotary.hpp).
+// In qkv, the query heads of a group are followed by the key head and the value head of the group.
+// So a mesh axis that splits the groups keeps each query head on the same rank as its key and value
+// heads. `groups` is the number of groups on this rank. Queries and keys may be rotated by their
+// positions (rotary.hpp).
 //
 // Each query head is computed as in attention.hpp and attention_backward.hpp. The gradients of keys
-// and values are sums over the query heads of the group, in their order. The source of the grouping
-// is Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models", 2023.
+// and values are summed over the query heads of the group, in ascending order of the heads. The
+// source of the grouping is Ainslie et al., "GQA: Training Generalized Multi-Query Transformer
+// Models", 2023.
 
 #include <cmath>
 #include <cstdint>
@@ -33,16 +35,16 @@ namespace ashlar::device::host {
 struct grouped_extents {
   std::int64_t batch;
   std::int64_t sequence;
-  std::int64_t groups;   ///< groups on this rank: the number of its key heads
+  std::int64_t groups;   ///< the number of groups on this rank, each with one key head
   std::int64_t queries;  ///< query heads of a group
   std::int64_t head_dim;
   bool causal = true;      ///< a token attends only to itself and to earlier tokens
   rotary_angles angles{};  ///< the rotary angles of queries and keys
 
   constexpr bool rotary() const { return angles.base > 0; }
-  /// Returns the distance between two tokens in qkv.
+  /// Returns the distance between two consecutive tokens in qkv, in elements.
   constexpr std::int64_t token() const { return groups * (queries + 2) * head_dim; }
-  /// Returns the distance between two tokens in out.
+  /// Returns the distance between two consecutive tokens in out, in elements.
   constexpr std::int64_t out_token() const { return groups * queries * head_dim; }
   /// Returns the total number of elements of the rotary table and of the rotated queries and keys
   /// of one group, or 0 without rotary positions.
@@ -57,8 +59,8 @@ constexpr head_extents head_of(grouped_extents const& e) {
   return {e.sequence, e.sequence, e.head_dim, e.causal};
 }
 
-/// The queries, the key and the value of one group, where the kernels of a head read them. If
-/// queries and keys are rotated, the rotated copies are in the workspace.
+/// Tells the kernels of a head where the queries, keys and values of one group are. If queries and
+/// keys are rotated, the rotated copies are in the workspace.
 template <class T>
 class group_rows {
  public:
@@ -68,8 +70,8 @@ class group_rows {
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.angles, table_, first);
   }
-  /// Selects the group whose first query is at `qkv`, and rotates its queries and its key by their
-  /// positions.
+  /// Selects the group whose first query is at `qkv`. If e.rotary(), rotates the queries and keys
+  /// of the group by their positions.
   void take(T const* qkv) {
     qkv_ = qkv;
     if (!e_.rotary()) return;
@@ -78,16 +80,16 @@ class group_rows {
         rotate(table_ + i * e_.head_dim, e_.head_dim, qkv + i * e_.token() + head * e_.head_dim,
                copy_ + (i * (e_.queries + 1) + head) * e_.head_dim);
   }
-  /// Returns the rows of query head number `head` of the group, or of its key if `head` is
-  /// e.queries. The rows are rotated if e.rotary().
+  /// Returns the rows of query head number `head` of the group, or the rows of the group's key head
+  /// if `head` is e.queries. The rows are rotated if e.rotary().
   head_rows<T const> turned(std::int64_t head) const {
     if (e_.rotary()) return {copy_ + head * e_.head_dim, (e_.queries + 1) * e_.head_dim};
     return {qkv_ + head * e_.head_dim, e_.token()};
   }
   head_rows<T const> key() const { return turned(e_.queries); }
   head_rows<T const> value() const { return {qkv_ + (e_.queries + 1) * e_.head_dim, e_.token()}; }
-  /// Rotates the gradients of the group's queries and key back, in place. `dqkv` points to the
-  /// gradient of the group's first query.
+  /// If e.rotary(), rotates the gradients of the group's queries and keys back, in place. `dqkv`
+  /// points to the gradient of the group's first query.
   void turn_back(T* dqkv) const {
     if (!e_.rotary()) return;
     for (std::int64_t i = 0; i < e_.sequence; ++i)
@@ -147,7 +149,7 @@ void grouped_attention_backward(T const* dout, T const* qkv, T const* out, T con
   std::int64_t const d = e.head_dim, token = e.token();
   T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
   detail::group_rows<T> rows(e, workspace);
-  T* const share = workspace + e.turned();  // of key and value: [2, sequence, head_dim]
+  T* const share = workspace + e.turned();  // one head's dk and dv: [2, sequence, head_dim]
   for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
     std::int64_t const b = pair / e.groups, group = pair % e.groups;
     std::int64_t const first = b * e.sequence * token + group * (e.queries + 2) * d;
@@ -155,7 +157,7 @@ void grouped_attention_backward(T const* dout, T const* qkv, T const* out, T con
     T* const dk = dqkv + first + e.queries * d;
     for (std::int64_t head = 0; head < e.queries; ++head) {
       between_blocks();
-      bool const adds = head > 0;  // the first head writes where the others add
+      bool const adds = head > 0;  // the first head overwrites dk and dv, the others add to them
       std::int64_t const o = b * e.sequence * e.out_token() + (group * e.queries + head) * d;
       detail::attention_gradient_of_head<T>(
           {dout + o, e.out_token()}, rows.turned(head), rows.key(), rows.value(),

@@ -32,7 +32,7 @@ struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
   std::int64_t columns;  ///< the number of columns that this rank has
-  std::int64_t kept;     ///< the columns of a complete vector, or 0 to omit the first vector from y
+  std::int64_t kept;     ///< the columns of a complete vector; 0: y omits the first vector
   std::int64_t first;    ///< the first column that this rank has
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
@@ -125,7 +125,8 @@ void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_exten
   });
 }
 
-/// Adds the rows of dy to `dvalues`, an array of the gradients of all rows.
+/// Adds each row dy[b, j] to row ids[b, j] of table j in `dvalues` [tables, rows, columns], if this
+/// rank has that row.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {

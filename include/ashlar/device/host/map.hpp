@@ -8,7 +8,8 @@
 //   map(x, n, y, f)        y[i] = f(x[i])           y may be x
 //   map(a, b, n, y, f)     y[i] = f(a[i], b[i])     y may be a or b
 //   axpy(alpha, x, n, y)   y[i] += alpha * x[i]
-//   add_inplace, scale_inplace, fill
+//   add_inplace            y[i] += x[i]
+//   scale_inplace, fill    y[i] *= alpha, y[i] = value
 //   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
 //   maximum                -inf for n = 0
 //

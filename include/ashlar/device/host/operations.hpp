@@ -176,7 +176,7 @@ void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
 /// Computes out[r], the sum of q[c] x[r, c] over the columns c of this rank, or 0 if the target of
-/// row r is negative. `q` is the distribution that stands for the target (label smoothing).
+/// row r is negative. `q` has the probabilities of the classes under label smoothing.
 template <class T>
 void cross_entropy_expected_logit(processor const&, T const* x, std::int32_t const* targets,
                                   std::int64_t rows, std::int64_t cols, std::int64_t first_column,
@@ -191,8 +191,8 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
 /// Computes dx, which is `scale` times the gradient of the losses with respect to this rank's
-/// columns of x. `maximum` and `sum` must be the values of complete rows. `q` stands for the
-/// targets.
+/// columns of x. `maximum` and `sum` must be the values of complete rows. `q` has the probabilities
+/// of the classes under label smoothing. By default, the target has probability 1.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -265,7 +265,8 @@ void add_positions_backward(processor const&, T const* dy, std::int64_t sequence
 }
 
 /// Computes y = dropout of x, where elements are dropped with probability p (dropout.hpp). Element
-/// i has the global index first + i, and `number` is the stream of random numbers. y may be x.
+/// i has the global index first + i, and `number` selects the sequence of random numbers. y may be
+/// x.
 template <class T>
 void dropout(processor const&, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y) {

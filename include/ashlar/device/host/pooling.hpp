@@ -6,8 +6,8 @@
 // Pooling of images, plane by plane. A plane is one channel of one image. A square window, extent
 // pixels wide, moves over the plane. y has one element for each position of the window:
 //
-//   maximum   The largest pixel under the window. If several pixels are equal, the first one in
-//             row-major order is chosen. Only this pixel gets the gradient. `chosen` stores the
+//   maximum   The largest pixel under the window. If several pixels are the largest, the first one
+//             in row-major order is chosen. Only this pixel gets the gradient. `chosen` stores the
 //             index of this pixel in the plane for the backward pass.
 //   average   The sum of the pixels under the window / extent². Padding counts as zero, so that
 //             y is linear in x.

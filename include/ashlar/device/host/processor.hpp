@@ -4,7 +4,7 @@
 #pragma once
 
 // The type that stands for the host processor. The types of meshes and tensors have a processor
-// type as parameter. The processor type determines in which memory the data is and where kernels
+// type as a parameter. The processor type determines in which memory the data is and where kernels
 // run. The host's type has no state, while a device's type holds the stream to which work is
 // submitted.
 

@@ -5,16 +5,17 @@
 
 // Rotary position embedding of queries and keys. A vector of d elements consists of d / 2 pairs.
 // Pair i is rotated by an angle that is proportional to the vector's position in the sequence. So
-// the product of a query and a key depends only on the distance of their positions:
+// the positions of a query and a key affect their dot product only through the difference of the
+// two positions:
 //
 //   angle(position, i) = position · base^(-2 i / d), or a scaled angle (device/rotary_angles.hpp)
 //   y[i]         = x[i] cos(angle) - x[i + d / 2] sin(angle)
 //   y[i + d / 2] = x[i + d / 2] cos(angle) + x[i] sin(angle)
 //
 // The source is Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021.
-// There the elements of a pair are adjacent, as in the files that Meta publishes of Llama. Here
-// element i is paired with element i + d / 2 ("rotate half"), as in GPT-NeoX and in the Llama of
-// Hugging Face. The two forms differ only in the order of the columns of the projections of queries
+// In that paper, the elements of a pair are adjacent, as in the Llama weights that Meta publishes.
+// Here element i is paired with element i + d / 2 ("rotate half"), as in GPT-NeoX and in Hugging
+// Face's Llama. The two forms differ only in the order of the columns of the projections of queries
 // and keys.
 //
 // A rotation is linear and orthogonal. So the gradient of x is the gradient of y, rotated back.
@@ -27,7 +28,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes the cosines and sines of the positions [first, first + length):
+/// Computes the cosines and sines of the angles for the positions [first, first + length):
 ///
 ///   table  [length, head_dim]   for each position, first the cosines of all pairs, then the sines
 ///
@@ -46,7 +47,8 @@ void rotary_table(std::int64_t length, std::int64_t head_dim, rotary_angles cons
   }
 }
 
-/// Turns a vector of head_dim elements. `row` is the row of its position in the table. y may be x.
+/// Rotates the vector x of head_dim elements. `row` is the row of the table for the position of x.
+/// y may be x.
 template <class T>
 void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
   std::int64_t const half = head_dim / 2;
@@ -57,8 +59,9 @@ void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
   }
 }
 
-/// Rotates a vector back, by the opposite angles. This is the inverse of `rotate`, and it also
-/// computes the gradient of x from that of y. y may be x.
+/// Rotates the vector x by the opposite angles, which is the inverse of `rotate`. If x is the
+/// gradient of the result of `rotate`, then y is the gradient of the argument of `rotate`. y may be
+/// x.
 template <class T>
 void rotate_back(T const* row, std::int64_t head_dim, T const* x, T* y) {
   std::int64_t const half = head_dim / 2;

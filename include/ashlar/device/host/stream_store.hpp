@@ -26,10 +26,11 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// A copy or reduction uses non-temporal stores if it reads and writes at least this many bytes
-/// together. The size was measured on two cores that do the same work and share 48 MiB of cache.
-/// The measured time includes the code that then reads the result. From this size on, non-temporal
-/// stores are faster than ordinary ones. At a quarter of this size, non-temporal stores are slower.
+/// A copy or reduction uses non-temporal stores only if it reads and writes at least this many
+/// bytes together. The size was measured on two cores that do the same work and share 48 MiB of
+/// cache. The measured time includes the code that then reads the result. From this size on,
+/// non-temporal stores are faster than ordinary ones. At a quarter of this size, non-temporal
+/// stores are slower.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 /// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
 /// cache lines at both ends, which need ordinary stores, cost too much.

@@ -116,7 +116,7 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
         // stream_rows gets all rows of a plane in one call, so that it can prefetch the beginning
-        // of each next row.
+        // of the next row while it copies a row.
         for_each_plane_of_rows(loop,
                                [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
                                  stream_rows(src + from, rows.src_stride * size, rows.extent,

@@ -5,7 +5,7 @@
 
 // Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where op= is = or +=. The rows of
 // dst and of src are contiguous. The distance between rows is often a power of two. In this case,
-// the cache lines and pages that are in use compete for few sets of the caches and the TLB. This
+// the cache lines and pages that are in use compete for a few sets of the caches and the TLB. This
 // competition limits the speed more than the number of bytes does. Therefore the plane is divided
 // into blocks, each block into tiles, and each tile into squares:
 //
@@ -34,9 +34,9 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// The size in bytes of the vector registers by which small squares of a matrix are transposed. On
-/// AVX2, whose vectors have 32 bytes, 16 bytes are used, because moving data between the two halves
-/// of a vector is slow.
+/// The size in bytes of the vectors with which small squares of a matrix are transposed. On AVX2,
+/// whose vector registers have 32 bytes, vectors of 16 bytes are used, because moving data between
+/// the two halves of a register is slow.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
 /// An unsigned integer type of the size of T, for T of 2, 4 or 8 bytes.

@@ -26,7 +26,7 @@
 
 namespace ashlar::device::host::detail {
 
-/// A transposition uses non-temporal stores if it reads and writes at least this many bytes
+/// A transposition uses non-temporal stores only if it reads and writes at least this many bytes
 /// together. Copies use non-temporal stores only from a larger size on (stream_from). A
 /// transposition profits more from non-temporal stores than a copy: with ordinary stores, the
 /// transposition takes more than twice as long.

@@ -24,8 +24,8 @@
 //   GEMM     Computes 16 matrix products, one for each of the 16 numbers:
 //
 //              y         panels of x times the transformed windows
-//              dx        panels of dy times the transformed windows rotated by 180 degrees; the
-//                        padding is 2 - padding
+//              dx        panels of dy times the transformed windows rotated by 180 degrees, with
+//                        a padding of 2 - window.padding
 //              dweight   panels of x times panels of dy, summed over all groups, which gives the
 //                        gradient of the transformed windows
 //

@@ -41,8 +41,8 @@ constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 1
 
 /// The extents of a convolution by Winograd's method, the sizes of the groups of tiles, and the
 /// size of the workspace. The convolution computes the images `to` from equally many images `from`.
-/// Tile (r, c) is the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c) depends on
-/// the 4 x 4 pixels of `from` whose first pixel is (2 r - padding_above, 2 c - padding).
+/// Tile (r, c) consists of the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c)
+/// depends on the 4 x 4 pixels of `from` whose first pixel is (2 r - padding_above, 2 c - padding).
 struct winograd_extents {
   image_extents from;
   image_extents to;

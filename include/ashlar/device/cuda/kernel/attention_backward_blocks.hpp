@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The two kernels of attention_backward.hpp without tensor cores. The two kernels run for float and
-// double, and for bfloat16 with extents that the kernels on tensor cores do not support. Shared
-// memory has tiles of q, dO, k and v, and the tiles of P and dS that are computed from them. Sums
-// are in registers.
+// The two kernels of the attention backward pass (attention_backward.hpp) that do not use tensor
+// cores. They run for float and double, and for bfloat16 if the requirements of the kernels on
+// tensor cores are not met (attention_matrix.hpp). Shared memory has tiles of q, dO, k and v, and
+// the tiles of P and dS that are computed from them. Sums are in registers.
 //
 //   attention_keys_block   computes dK and dV: a block has a tile of keys and loops over the query
 //                          rows that attend to these keys

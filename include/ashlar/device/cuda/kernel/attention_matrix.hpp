@@ -16,15 +16,15 @@
 //
 //   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
 //                  beyond the end are set to zero
-//   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
+//   multiply_rows  sums = own rows times transposed other rows          S = Q K^T, dP = dO V^T, ...
 //   round_sums     rounds P or dS to bfloat16. These "weights" stay in registers (warp_matrix.hpp).
-//   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
+//   add_weighted   sums += weights times other rows                     O += P V, dQ += dS K, ...
 //   write_rows     copies sums to shared memory and from there to global memory, so that each write
 //                  to global memory has 16 bytes
 //
 //   Dim            head_dim rounded up to 64 or 128; columns beyond head_dim are zero
 //   pitch          the distance between rows in shared memory: Dim + 8 elements, so that the 8 rows
-//                  of a matrix are in different banks
+//                  of an 8 x 8 matrix (ldmatrix) are in different banks
 //   registers      sums and scores take fewer than 200 of the 255 registers of a thread
 
 #include <cstdint>

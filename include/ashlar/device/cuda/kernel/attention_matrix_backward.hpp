@@ -16,9 +16,9 @@
 // is that no two blocks add to the same element, so atomics are not needed. While the current tile
 // is processed, the next tile is copied into a second buffer. There is one barrier per tile.
 //
-// This table has the numbers of rows. The "own" rows of a block stay in shared memory, and the
-// block loops over tiles of "other" rows. Each pair of figures is for attention_matrix_keys /
-// attention_matrix_rows:
+// The following table has the numbers of rows and the sizes of shared memory. The "own" rows of a
+// block stay in shared memory, and the block loops over tiles of "other" rows. Each pair of figures
+// is for attention_matrix_keys / attention_matrix_rows:
 //
 //   Dim   own rows    other rows of a tile   shared memory
 //   64    128 / 128   32 / 64                55 KiB / 73 KiB

@@ -16,7 +16,7 @@
 // With a causal mask, a block stops after the last key that any query row of the block attends to.
 // The block skips the mask for a tile if all query rows of the block attend to all keys of the
 // tile. Rows beyond the end of the sequence attend to the whole sequence, so that their maximum is
-// finite like that of other rows.
+// finite too.
 
 #include <cmath>
 #include <cstdint>

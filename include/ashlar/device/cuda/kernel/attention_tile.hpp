@@ -94,9 +94,9 @@ ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::in
   }
 }
 
-/// Adds a part of the product of two matrices in shared memory. The product is `weights` times
-/// `tile`, or the transpose of `weights` times `tile` if Transposed. sums[a][c] belongs to row r0 +
-/// a and column c0 + 16 c of the product.
+/// Adds one thread's elements of the product of two matrices in shared memory to `sums`. The
+/// product is weights * tile, or weights^T * tile if Transposed. sums[a][c] belongs to row r0 + a
+/// and column c0 + 16 c of the product. A row of `tile` has d elements.
 template <int Tile, bool Transposed, int Per, int Columns, class A>
 ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
                            std::int64_t d, A (&sums)[Per][Columns]) {

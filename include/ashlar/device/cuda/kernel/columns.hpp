@@ -5,16 +5,16 @@
 
 // Computes the sum of each column of a rows x cols array, and adds these sums to an output of cols
 // elements. The gradients of a bias, and of gamma and beta of a layer norm, are such sums, because
-// all rows share these values. There are two passes and no atomics, so that results are bitwise
-// reproducible:
+// all rows use the same bias, gamma and beta. There are two passes and no atomics, so that results
+// are bitwise reproducible:
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, 8
 //            threads each add up every 8th row, in order. Then one thread adds the 8 sums in order.
 //   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
 //            every 32nd chunk, in order. Then one thread adds the 32 sums in order.
 //
-// In both passes a thread reads several addends at once, because it would otherwise wait for memory
-// at each of them.
+// In both passes a thread reads several addends at once, because otherwise the thread would wait
+// for memory before each addition.
 //
 // The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
 // for example for gamma and beta:
@@ -33,8 +33,8 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of rows of a chunk, whose sums are one row of a workspace. It is the least
-/// multiple of `unit` with which there are at most max(1, 2^19 / cols) chunks.
+/// Returns the number of rows of a chunk: the least multiple of `unit` for which there are at most
+/// max(1, 2^19 / cols) chunks. The sums of one chunk are one row of the workspace.
 constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::int64_t unit) {
   std::int64_t const most = cols == 0 || cols > 524288 ? 1 : 524288 / cols;
   std::int64_t const units = (rows + most * unit - 1) / (most * unit);
@@ -54,8 +54,8 @@ constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
 
 namespace detail {
 
-/// The first pass of column sums. A block has one chunk and 32 packs of its columns (a pack is
-/// Width columns, which a thread reads at once).
+/// The first pass of column sums. A block processes 32 packs of columns of one chunk. A pack is a
+/// group of Width columns, which a thread reads at once.
 template <class Term, class A, int Width>
 struct chunk_sums {
   static constexpr int launch_threads = 256;
@@ -105,7 +105,7 @@ struct chunk_sums {
 
   ASHLAR_HD std::int64_t blocks_across() const { return (cols + block_cols - 1) / block_cols; }
 
-  /// Adds every 8th row from `row` on, `Rows` rows together.
+  /// Adds `Rows` rows to `totals`: the row `row` and every 8th row after it.
   template <int Rows>
   ASHLAR_HD void add(std::int64_t row, std::int64_t c, A (&totals)[Term::outputs][Width]) const {
     A values[Rows][Term::outputs][Width];
@@ -154,7 +154,8 @@ struct chunk_fold {
   }
 
  private:
-  /// Adds `Count` sums of a column, of every `lanes`-th chunk.
+  /// Adds to `total` the sums that `Count` chunks have for one column. `from` points to the sum of
+  /// the first of these chunks. Each of the others is `lanes` chunks after the previous one.
   template <int Count>
   ASHLAR_HD void add(A const* from, A& total) const {
     A addends[Count];

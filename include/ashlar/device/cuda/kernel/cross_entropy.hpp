@@ -79,7 +79,7 @@ struct cross_entropy_op {
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
   /// The result of `gather` also has the logit of the target. This logit must be read before
-  /// `apply`, because in `apply` another thread may overwrite the logit by the gradient.
+  /// `apply`, because in `apply` another thread may overwrite the logit with the gradient.
   struct partial {
     exp_sum<A> exponentials;
     A target_logit;

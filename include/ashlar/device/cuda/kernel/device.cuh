@@ -11,7 +11,8 @@
 //   fold       a reduction by shuffles within each warp: lane l is combined with lane l + 16, then
 //              l + 8, ... l + 1. Then every thread combines the results of the warps from left to
 //              right.
-//   fold_warps  the same within each warp; then lane 0 sends its result to the other lanes
+//   fold_warps  the reduction by shuffles within each warp alone; then lane 0 sends the result to
+//               the other lanes
 //   mma, load_matrices, copy_async   mma.sync.m16n8k16, ldmatrix and cp.async, which need sm_80
 //
 // Only nvcc compiles this file, once for the device and once for the host. In the pass for the

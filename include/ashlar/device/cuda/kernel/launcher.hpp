@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The interface by which kernels are written, so that the same code runs on a device and, in the
-// tests, on the host. A launcher `launch` has two functions:
+// The interface that kernels use, so that the same code runs on a device and, in the tests, on the
+// host. A launcher `launch` has two functions:
 //
 //   launch.for_each(name, f, n)    calls f(i) for 0 <= i < n, in any order
 //   launch.blocks(name, body, blocks, threads, shared_bytes)
@@ -21,10 +21,10 @@
 //   block.each_alone(f)            calls f(t) for each thread t without a barrier, for data that
 //                                  only thread t uses
 //   per_thread<V> v(block)         one variable of type V for each thread; thread t uses v[t]
-//   block.fold(v, scratch, f)      reduces all v[t] by f in a fixed order and returns the result
+//   block.fold(v, scratch, f)      reduces all v[t] with f in a fixed order and returns the result
 //                                  to every thread; `scratch` is shared memory for one V per warp
-//   block.fold_warps(v, f)         reduces the v[t] of each warp by f in a fixed order and stores
-//                                  the result in the v[t] of the warp's threads; without a barrier
+//   block.fold_warps(v, f)         reduces the v[t] of each warp with f in a fixed order and stores
+//                                  the result in each v[t] of the warp; without a barrier
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
 // `get` is a function: get(t) returns the operands of thread t.
@@ -33,7 +33,7 @@
 //   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
 //                                            returns a matrix_load
 //   block.fold_quads(get, f)                 reduces the floats get(t) of four neighbouring threads
-//                                            by f and stores the result in all four
+//                                            with f and stores the result in all four
 //
 // Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
 //
@@ -61,7 +61,7 @@ namespace ashlar::cuda {
 /// The number of threads in a warp, which execute together.
 inline constexpr int warp = 32;
 
-/// A type that launches kernels by the functions for_each(...) and blocks(...), for example
+/// A type that launches kernels with the functions for_each(...) and blocks(...), for example
 /// device_launcher in kernel/device.cuh. A stream is not a launcher. The functions that take a
 /// stream are declared in device/cuda/*.hpp and defined in the file that nvcc compiles.
 template <class L>

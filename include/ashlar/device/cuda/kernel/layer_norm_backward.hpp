@@ -5,12 +5,13 @@
 
 // Kernels for the backward pass of layer norm, with the functions of
 // device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. For complete
-// rows, layer_norm_backward takes one launch for dx and for sums of dgamma and dbeta over chunks of
-// rows (layer_norm_backward_chunks.hpp), and one that adds these sums. Long rows and rows that are
-// not aligned take one launch for dx, after two launches for dgamma and dbeta (columns.hpp). If the
-// columns of a row are split over ranks, the caller runs separate phases, with an all-reduce
-// between two phases. Each phase is a function of this file. dgamma and dbeta are of type
-// accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
+// rows, layer_norm_backward launches two kernels. The first one computes dx, and for each chunk of
+// rows the sums that make up dgamma and dbeta (layer_norm_backward_chunks.hpp). The second one adds
+// up the sums of all chunks. If rows are long or not aligned, layer_norm_backward launches three
+// kernels instead: two for dgamma and dbeta (columns.hpp), and then one for dx. If the columns of a
+// row are split over ranks, the caller runs separate phases, with an all-reduce between two phases.
+// Each phase is a function of this file. dgamma and dbeta are of type accumulation_t<T> and are
+// accumulated in a fixed order. dx may be dy.
 
 #include <cstdint>
 
@@ -102,8 +103,9 @@ void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
 /// Returns the number of workspace elements that layer_norm_backward and
 /// layer_norm_backward_parameters need.
 constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
-  // A chunk of layer_norm_backward_in_chunks has at most as many rows as one of column sums, so
-  // there are at least as many of these chunks.
+  // The workspace has one row of sums for each chunk of rows. The chunks of
+  // layer_norm_backward_in_chunks are never larger than the chunks of launch_column_sums. So this
+  // workspace is large enough for both functions.
   std::int64_t const chunk_rows = detail::layer_norm_chunk_rows(rows, cols);
   return 2 * cols * ((rows + chunk_rows - 1) / chunk_rows);
 }
@@ -132,7 +134,8 @@ void layer_norm_backward(Launcher const& launch, T const* dy, T const* x,
       {dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(cols), dx};
   if (is_packable(dy, x, gamma, dx) && detail::fits_in_chunks<T>(cols))
     return detail::layer_norm_backward_in_chunks(launch, op, rows, workspace, dgamma, dbeta);
-  // The parameter gradients come first, because the second kernel overwrites dy if dx is dy.
+  // The parameter gradients are computed before dx, because the kernel for dx overwrites dy if dx
+  // is dy.
   layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
   launch_rows<T>(launch, "layer_norm_backward", op, rows, cols, is_packable(dy, x, gamma, dx));
 }

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The backward pass of layer norm in one launch for dx and for the sums of dgamma and dbeta over
-// chunks of rows, so that dy and x are read once. A chunk is a group of consecutive rows, and a
-// block processes it 8 rows at a time, or 4 if it has many threads and thus fewer registers for
-// each. A thread has one pack of each row (a pack is 16 bytes), always in the same columns. So it
-// keeps gamma and its sums of dgamma and dbeta in registers, and no other thread has sums of these
-// columns. A second launch adds the sums of all chunks (columns.hpp).
+// The backward pass of layer norm for complete rows. One launch computes dx, and for each chunk of
+// rows the sums that make up dgamma and dbeta. So dy and x are read only once. A chunk is a group
+// of consecutive rows, which one block processes, 8 rows at a time. A block of more than 256
+// threads processes only 4 rows at a time, because each of its threads has fewer registers. A
+// thread has one pack (16 bytes) of each row, always in the same columns. So the thread keeps gamma
+// and its sums of dgamma and dbeta in registers, and no other thread of the block has sums of these
+// columns. A second launch adds up the sums of all chunks (columns.hpp).
 
 #include <cstdint>
 
@@ -18,7 +19,8 @@
 
 namespace ashlar::cuda::detail {
 
-/// The sums of a few rows that a layer norm's backward pass needs (layer_norm_backward_gather).
+/// The two sums that the backward pass of layer norm needs, for each of `Rows` rows: g[j] is the
+/// sum of g = dy gamma over row j, and g_apart[j] is the sum of g (x - mean).
 template <class A, int Rows>
 struct row_sums {
   A g[Rows], g_apart[Rows];
@@ -33,7 +35,8 @@ struct row_sums {
   }
 };
 
-/// A block has at most `Threads` threads, and as many packs of a row.
+/// Processes one chunk of rows in each block. A block has at most `Threads` threads, and a row has
+/// at most one pack for each thread.
 template <class T, int Width, int Threads>
 struct layer_norm_backward_chunk {
   static constexpr int launch_threads = Threads;
@@ -86,8 +89,8 @@ struct layer_norm_backward_chunk {
     A dgamma[Width], dbeta[Width];
   };
 
-  /// Reads the packs at column c of the rows from `first` on, and computes their parts of the sums
-  /// of the rows. After the last row it reads that row again.
+  /// Reads the packs at column c of rows_at_once rows, starting at row `first`, and adds what they
+  /// contribute to the sums of these rows. In place of rows from `end` on, reads row end - 1 again.
   ASHLAR_HD void gather(std::int64_t first, std::int64_t end, std::int64_t c, packs_of_rows& packs,
                         partial& part) const {
     ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {
@@ -105,7 +108,8 @@ struct layer_norm_backward_chunk {
     }
   }
 
-  /// Writes dx at column c of the rows from `first` on, and adds to the sums of the columns.
+  /// Writes dx at column c of rows_at_once rows, starting at row `first`. Adds what these rows
+  /// contribute to the sums of dgamma and dbeta of these columns.
   ASHLAR_HD void apply(std::int64_t first, std::int64_t end, std::int64_t c, partial const& total,
                        packs_of_rows const& packs, column_sums& sums) const {
     ASHLAR_UNROLL for (int j = 0; j < rows_at_once; ++j) {

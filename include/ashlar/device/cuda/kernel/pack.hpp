@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A pack is a group of adjacent elements that one thread reads or writes by one instruction. A pack
-// usually has 16 bytes, which is the widest access of a device. If addresses are not aligned to 16
-// bytes, single elements are used instead.
+// A pack is a group of adjacent elements that one thread reads or writes with one instruction. A
+// pack usually has 16 bytes, which is the widest access of a device. If addresses are not aligned
+// to 16 bytes, single elements are used instead.
 //
 //   pack<T, W>         W elements; a load or store of up to 16 bytes is one instruction
 //   widest<T>          16 / sizeof(T)

@@ -8,9 +8,9 @@
 // value does not depend on the mesh. Here `stream` is the number of a sequence of random numbers,
 // not a CUDA stream.
 //
-//   fill_uniform, fill_normal   as device/host/random.hpp
-//   dropout                     as device/host/dropout.hpp; y may be x. The backward pass is the
-//                               same function, applied to dy instead of x.
+//   fill_uniform, fill_normal   the functions of device/host/random.hpp
+//   dropout                     dropout_forward of device/host/dropout.hpp; y may be x. For the
+//                               backward pass, the caller passes dy instead of x.
 //
 // A thread computes one block of the Philox generator. Block b has the random words of the four
 // indices 4b to 4b + 3. At both ends of the range, some of these words may not be needed. In
@@ -55,8 +55,8 @@ struct word_groups {
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
   /// Returns whether groups of elements can be read and written as packs. `run` is the address of
-  /// element `first`. Every group must be aligned to its size in bytes, or to 16 bytes if the group
-  /// is larger than 16 bytes.
+  /// the element with global index `first`. Every group must be aligned to its size in bytes, or to
+  /// 16 bytes if the group is larger than 16 bytes.
   template <class T>
   bool is_packable(T const* run) const {
     return reinterpret_cast<std::uintptr_t>(run - first % size) %

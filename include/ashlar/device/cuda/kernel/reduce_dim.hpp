@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Device kernels that reduce one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
-// x[o, k, i]. The kernels compute in accumulation_t<T> and round each result to T once. If extent
-// is 0, the result is the identity of op.
+// Device kernels that reduce the middle dim of an array x [outer, extent, inner]: y[o, i] is the
+// reduction of x[o, k, i] over all k. The kernels compute in accumulation_t<T> and round each
+// result to T once. If extent is 0, the result is the identity of op.
 //
 //   inner >= 32 or extent < 64   one thread for each result, in the order of k; bitwise equal to
 //                                the host's result if inner > 1
@@ -92,8 +92,8 @@ void launch_reduce_dim(Launcher const& launch, T const* x, std::int64_t outer, s
 
 }  // namespace detail
 
-/// Computes y[o, i] = op over k of x[o, k, i], where x is [outer, extent, inner] and y is [outer,
-/// inner].
+/// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
+/// all k. y is [outer, inner].
 template <launcher Launcher, class T>
 void reduce_dim(Launcher const& launch, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {

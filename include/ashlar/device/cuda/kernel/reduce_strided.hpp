@@ -4,9 +4,9 @@
 #pragma once
 
 // The device kernel that reduces n strided arrays of one shape into another array. The results are
-// bitwise equal to the results of device/host/reduce_strided.hpp: operands are reduced from left to
-// right in accumulation_t<T>, and the result is rounded to T once. The order of the sources is the
-// order of reduction. Callers use an order of comm/sum_order.hpp.
+// bitwise equal to the results of device/host/reduce_strided.hpp: the sources are reduced from left
+// to right, in the order in which the caller passes them, in accumulation_t<T>, and the result is
+// rounded to T once. comm/sum_order.hpp defines the orders that callers use.
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element
@@ -71,8 +71,8 @@ void launch_reduce(Launcher const& launch, device::host::strided_loop const& loo
 
 /// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
 /// extents. All sources have the strides `source_strides`, in elements. dst may be one of the
-/// sources if dst_strides equals source_strides. Throws std::invalid_argument for no source, or for
-/// more than most_sources.
+/// sources if dst_strides equals source_strides. Throws std::invalid_argument if there is no
+/// source, or if there are more than most_sources.
 template <launcher Launcher, class T>
 void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

@@ -4,7 +4,7 @@
 #pragma once
 
 // Types that describe which columns of a row one thread processes. The kernels in rows.hpp pass
-// objects of these types to operations as the argument `columns`. A pack is a group of adjacent
+// objects of these types to operations as the argument `share`. A pack is a group of adjacent
 // elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
 //   column_share   every n-th pack of the row, read from memory at each use
@@ -45,9 +45,9 @@ struct column_share {
   }
 };
 
-/// Divides a row into packs of Width elements. If the row begins in the middle of a pack, its first
-/// `head` elements come before the first whole pack. The next `body` elements are whole packs of an
-/// aligned array.
+/// Divides a row of an array into packs. The array is aligned, and every Width elements of it form
+/// a pack, so a row may begin in the middle of a pack. The first `head` elements of the row come
+/// before its first whole pack. The next `body` elements form whole packs.
 template <int Width>
 struct row_cut {
   std::int64_t cols, head, body;

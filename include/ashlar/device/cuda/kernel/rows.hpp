@@ -5,28 +5,28 @@
 
 // Kernels on the rows of a rows x cols array, for example softmax. A thread block, or for short
 // rows a warp, processes one row at a time. Each thread computes a partial result from its columns
-// of the row. The block or warp combines the partial results of its threads to a total. Then each
+// of the row. The block or warp combines the partial results of its threads into a total. Then each
 // thread applies the total to its columns. A pack is a group of Width adjacent elements (16 bytes)
 // that a thread reads at once. An operation `op` of type Op defines:
 //
-//   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
+//   op.gather<Width>(row, share)            returns an Op::partial of this thread's columns
 //   Op::combine(a, b)                       combines two Op::partial
-//   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
-//                                           input
+//   op.apply<Width>(row, share, total)      processes the same columns; may overwrite the input of
+//                                           gather
 //
-// An operation that needs no total has no Op::partial, gather and combine. Such an operation only
-// defines:
+// An operation that needs no total does not define Op::partial, gather and combine. Such an
+// operation only defines:
 //
-//   op.apply<Width>(row, columns)           processes this thread's columns
+//   op.apply<Width>(row, share)             processes this thread's columns
 //
-// The argument `columns` gives access to the columns of one thread:
+// The argument `share` (row_shares.hpp) gives access to the columns of one thread:
 //
-//   columns(f)                    calls f(c, k) for each pack of this thread: c is the pack's first
+//   share(f)                      calls f(c, k) for each pack of this thread: c is the pack's first
 //                                 column, k its number among the thread's packs
-//   columns.keep<Slot>(array)     in gather: announces that `apply` will read this row of an array
-//                                 again
-//   columns.read<Slot>(array, c, k)
-//                                 returns the pack at column c of that row
+//   share.keep<Slot>(data)        in gather: announces that `apply` will read the row at address
+//                                 `data` again
+//   share.read<Slot>(data, c, k)  returns the pack at column c of the row at address `data`
+//   share.is_first()              whether this thread writes the values that exist once per row
 //
 // Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines
 // Op::kept, the row determines how often an element is read:
@@ -34,11 +34,11 @@
 //   row                         threads      each element is read from memory
 //   up to 256 packs, aligned    32, a warp   once: each thread keeps up to 8 packs in registers
 //   up to 1024 packs, aligned   256          once: each thread keeps up to 4 packs in registers
-//   longer, or not aligned      .. 1024      twice, the second time from the cache: a long row gets
+//   longer, or not aligned      up to 1024   twice, the second time from the cache: a long row gets
 //                                            many threads, so that few rows share the cache
 //
-// Without Op::kept, each element is read once, and a row gets at most 256 threads, because eight
-// blocks of 256 threads wait less for memory than two of 1024.
+// Without Op::kept, each element is read once, and a row gets at most 256 threads, because on a
+// multiprocessor, eight blocks of 256 threads wait less for memory than two blocks of 1024.
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
 //
@@ -71,7 +71,7 @@ concept folds_rows = requires { typename Op::partial; };
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 
-/// Processes a row by each warp. The packs of a row are at most Packs for each lane.
+/// Each warp processes one row at a time. A row has at most Packs packs for each lane of the warp.
 template <class T, int Width, int Packs, class Op>
 struct warp_row_kernel {
   static constexpr int launch_threads = 256;
@@ -92,7 +92,8 @@ struct warp_row_kernel {
     for (std::int64_t first = block.index() * rows_at_once; first < rows;
          first += block.count() * rows_at_once) {
       block.each_alone([&](int t) {
-        // After the last row, warps read it again, because all threads take part in the fold.
+        // Warps without a row of their own read the last row again, because all threads take part
+        // in the fold.
         std::int64_t const row = first + t / warp;
         parts[t] = op.template gather<Width>(row < rows ? row : rows - 1, share(t));
       });
@@ -105,7 +106,8 @@ struct warp_row_kernel {
   }
 };
 
-/// Processes a row by each block. The packs of a row are at most Packs for each thread.
+/// Each block processes one row at a time. A row has at most Packs packs for each thread of the
+/// block.
 template <class T, int Width, int Packs, class Op>
 struct kept_row_kernel {
   static constexpr int launch_threads = 256;

@@ -49,7 +49,8 @@ struct exp_sum {
 
 namespace detail {
 
-/// Returns the maximum of the columns of one thread. `share` enumerates these columns.
+/// Returns the maximum of the row's elements in the columns of one thread. `share` enumerates these
+/// columns.
 template <class T, int Width, class Share>
 ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -64,8 +65,8 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over the
-/// elements x of these columns, computed in one pass. `share` enumerates the columns. If the
+/// Returns the maximum of the row's elements x in the columns of one thread, and the sum of e^(x -
+/// maximum) over these elements, computed in one pass. `share` enumerates the columns. If the
 /// elements fit in registers, share.keep keeps them there, so that the caller can read them again
 /// without accessing memory (rows.hpp).
 template <class T, int Width, class Share>

@@ -12,8 +12,8 @@
 //   space.offsets(i, s, d)   sets s and d to the offsets, in units, at which unit i is read from
 //                            the source and written to the destination
 //   widest_unit(...)         the number of bytes of a unit: the largest of 16, 8, 4, 2 and 1 that
-//                            divides the row length, the strides of all other dims and both
-//                            addresses; the element size if rows are not contiguous
+//                            divides both addresses and, in bytes, the row length and the strides
+//                            of all other dims; the element size if rows are not contiguous
 
 #include <cstddef>
 #include <cstdint>

@@ -73,9 +73,9 @@ struct copy_units {
 
 /// Copies by a tiled transposition in shared memory. The dim along which the source is contiguous
 /// and the dim along which the destination is contiguous form planes of src_run x dst_run elements.
-/// Each plane is copied in square tiles. A thread moves `Group` elements at once that are adjacent
-/// in memory, 1 or 2. With 2, the runs must be multiples of 2, and so must be all strides except
-/// the two that are 1, and addresses must be multiples of 2 elements.
+/// Each plane is copied in square tiles. A thread moves `Group` adjacent elements at once, where
+/// Group is 1 or 2. If Group is 2, src_run, dst_run and all strides must be even, except for the
+/// two strides that are 1. Both addresses must then be aligned to 2 elements.
 template <int Bytes, int Group>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
@@ -107,7 +107,7 @@ struct copy_tiles {
     constexpr int step = launch_threads / warp, turns = tile / step;
     block.each([&](int t) {
       int const at = t % warp * Group;
-      group read[turns] = {};  // a thread waits once for all that it reads
+      group read[turns] = {};  // all reads are issued first, so that the thread waits only once
       ASHLAR_UNROLL for (int k = 0; k < turns; ++k) {
         int const r = t / warp + k * step;
         if (p0 + at < src_run && q0 + r < dst_run)
@@ -139,9 +139,9 @@ void launch_units(Launcher const& launch, device::host::strided_loop const& loop
   launch.for_each("copy_strided", copy, copy.space.units());
 }
 
-/// Decides whether a copy is done as tiled transposition. This is the case if the destination is
+/// Decides whether a copy is done as a tiled transposition. This is the case if the destination is
 /// contiguous along the last dim and the source is contiguous along another dim. Returns this other
-/// dim, or -1 if the copy is not done as tiled transposition.
+/// dim, or -1 if the copy is not done as a tiled transposition.
 inline int source_run(device::host::strided_loop const& loop) {
   if (loop.rank < 2) return -1;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
@@ -176,7 +176,8 @@ void launch_tiles_of(Launcher const& launch, device::host::strided_loop const& l
                 copy::launch_threads, copy::shared_bytes);
 }
 
-/// Returns whether copy_tiles may move pairs of elements of `bytes` bytes.
+/// Returns whether copy_tiles may move pairs of elements of `bytes` bytes. `run` is the result of
+/// source_run, and `addresses` is the bitwise or of both addresses.
 inline bool moves_pairs(device::host::strided_loop const& loop, int run, std::int64_t bytes,
                         std::uintptr_t addresses) {
   std::int64_t odd = static_cast<std::int64_t>(addresses) / bytes;

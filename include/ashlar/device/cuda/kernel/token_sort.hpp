@@ -8,8 +8,8 @@
 // bits per pass and as few passes as `rows` needs. A chunk is a group of 1024 tokens, which one
 // block processes.
 //
-//   key of a token    ids[token] - first_row, or `rows` if the table has no such row, so that
-//                     such tokens come last
+//   key of a token    ids[token] - first_row, or `rows` if this rank does not have that table row,
+//                     so that such tokens come last
 //   digit             the 8 bits of the key by which a pass sorts
 //   count             computes counts[chunk][digit], with one block for each chunk
 //   scan              computes where the tokens of each digit and chunk begin, in one block
@@ -17,7 +17,7 @@
 //
 // There are no atomics. Thread d of a block counts and moves the tokens with digit d. To find these
 // tokens, each of the 256 threads compares all 1024 digits of the chunk with its own digit. All
-// threads of a warp read the same digits at the same time, so a pass takes only some microseconds.
+// threads of a warp read the same digits at the same time, so a pass takes only a few microseconds.
 
 #include <cstdint>
 

@@ -53,7 +53,8 @@ ASHLAR_HD constexpr matrix_place place_in_c(int lane, int value) {
 }
 
 /// To load operand a (16 x 16), each lane passes the address of 8 elements to ldmatrix. Returns the
-/// row and column of a at which the 8 elements of lane `lane` start. Memory holds the rows of a.
+/// row and column of a at which the 8 elements of lane `lane` start. Each row in memory is a row of
+/// a.
 ASHLAR_HD constexpr matrix_place row_for_a(int lane) { return {lane % 16, lane / 16 * 8}; }
 /// To load two neighbouring operands b (16 x 8 each), each lane passes the address of 8 elements to
 /// ldmatrix. Returns the row and column in memory at which the 8 elements of lane `lane` start.
