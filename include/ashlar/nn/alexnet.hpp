@@ -28,7 +28,7 @@ struct alexnet_options {
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< the number of channels of an image
-  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
+  bool halo = false;          ///< whether plans may split the rows of images (convolution.hpp)
 };
 
 /// Returns the net. Input: image_batch; output: [batch, classes]. Throws ashlar::error if the

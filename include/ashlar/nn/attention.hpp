@@ -8,7 +8,8 @@
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// The sequence may consist of two dims. So the tokens of an image are its pixels, row by row:
+// The tokens of an image are its pixels, row by row. So for images, the sequence consists of two
+// dims:
 //
 //   q k v [batch, height, width, heads, 3 head_dim]  ->  [batch, height, width, heads, head_dim]
 //

@@ -57,7 +57,7 @@ class delayed_gradients {
 
   bool empty() const { return entries_.empty(); }
 
-  /// Fills the slots of pending sums. Must be called when a run begins.
+  /// Puts the pending sums into their slots of `on`. Must be called when a run begins.
   void take(execution<Processor>& on) const {
     for (auto const& e : entries_) on.set(e.slot, e.pending);
   }
@@ -71,9 +71,9 @@ class delayed_gradients {
     return e->kept.front();
   }
 
-  /// Sets the pending sum of a parameter's later use to zero, after `added` was made of it and
-  /// added to the pending sum of the first use. If the step then fails and is repeated, it adds
-  /// zeros.
+  /// Sets the pending sum of a tied parameter's later use to zero. Must be called after the step
+  /// has made the value `added` from this sum and has added it to the pending sum of the first use.
+  /// If the step then fails and is repeated, the repetition adds zeros.
   void forget_added(step::value const& added) {
     if (auto* const e = find(added.element, added.index)) set_to_zero(e->pending);
   }
@@ -107,8 +107,9 @@ class delayed_gradients {
   }
 
   /// Calls f(name, type, array, shard) for each gradient, as arrays of a checkpoint. `name` begins
-  /// with `prefix` and the age of the gradient in steps; `array` has the mesh, the extents and
-  /// the placement. The pending sums of the ranks are addends, so their arrays have one more dim.
+  /// with `prefix` and the age of the gradient in steps. `array` has the mesh, the extents and the
+  /// placement, and `shard` points to the values. The pending sums of the ranks are addends, so
+  /// their arrays have one more dim.
   /// The order and the names are the same on all ranks.
   template <class F>
   void for_each_array(std::string const& prefix, F f) const {
@@ -126,7 +127,7 @@ class delayed_gradients {
     int element, index, slot, delay;
     tensor_type pending;
     std::vector<tensor_type> kept{};  ///< synchronized gradients, the oldest first
-    tensor_type newest{};             ///< the gradient of the running step, if `kept` has any
+    tensor_type newest{};             ///< the gradient of the running step, if `kept` is not empty
   };
 
   parameter<Processor>& parameter_of(int element, int index) const {

@@ -24,7 +24,7 @@ struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< the number of sequences in one micro-batch
   std::int64_t length = 1;
-  int micro_batches = 1;  ///< the number per step; their gradients are added up
+  int micro_batches = 1;  ///< micro-batches per step; their gradients are added up
 
   constexpr shape extents() const { return {sequences, length}; }
 };

@@ -24,8 +24,9 @@
 //   exchange_rows           adds up rows of a gradient over ranks, at once (row_exchange.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
-// On the host, pending transfers proceed between blocks of a computation and between actions, on a
-// device by themselves. The input of a micro-batch is requested when an action first reads it.
+// On the host, pending transfers proceed between blocks of a computation and between actions. On a
+// device, they proceed by themselves. The input of a micro-batch is requested when an action first
+// reads it.
 
 #include <algorithm>
 #include <utility>
@@ -99,10 +100,10 @@ class executor {
     perform(first, last, input);
   }
 
-  /// Redistributes each parameter whose placements of update and of storage differ to its placement
-  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if the program makes these redistributions at the start of a step
-  /// (program::renews_first). Communicates: these redistributions.
+  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
+  /// to the placement of storage. Must be called after the updates of a step, and counts as a part
+  /// of the last run. Does nothing if the program makes these redistributions at the start of a
+  /// step (program::renews_first). Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The description of a layer that is written as its formula (formula.hpp), or of a formula that
-// joins the two nets of a branch (formula_join.hpp), for the search.
+// The description, for the search, of a layer that is written as its formula (formula.hpp), or of a
+// formula that joins the two nets of a branch (formula_join.hpp).
 //
 // The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
 // signature row that splits this dim also splits the value. A temporary counts as split if every
@@ -22,7 +22,7 @@
 
 namespace ashlar::nn {
 
-/// A weight of a formula with any number of dims (weight_spec).
+/// A weight of a formula. Unlike in weight_spec, the number of dims is known only at run time.
 struct formula_weight {
   step::label name;
   shape extents;
@@ -65,8 +65,9 @@ constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula 
   s.saved_beside.back().dims &= dims;
 }
 
-/// Returns the number of elements of the temporaries of the pass that needs most. Counts only nodes
-/// that are split in each row that splits x or in each that splits y (`split`), or only the others.
+/// Returns the number of elements of the temporaries of the pass that needs most. If `split`,
+/// counts only those temporaries that all signature rows that split x also split, or that all rows
+/// that split y also split. Otherwise counts only the other temporaries.
 constexpr double temporaries(formulas::differentiated_formula const& f,
                              formulas::formula_rows const& rows, bool split) {
   using formulas::backward_part;

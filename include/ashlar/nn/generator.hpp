@@ -142,8 +142,8 @@ class generator {
   /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
   /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
   /// have the same ones. Errors are those of next() and of `how`. If the ranks have different
-  /// arguments, every rank throws. Communicates: an all-reduce of 16 bytes, what next() does for
-  /// the prompt and for each token except the last, and a broadcast of each token.
+  /// arguments, every rank throws. Communicates: an all-reduce of 16 bytes, a broadcast of each
+  /// token, and the communication of next() for the prompt and for each token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     nn::check(how);
@@ -208,7 +208,7 @@ class generator {
     return made;
   }
 
-  /// Takes ids [sequences, n] and returns the logits behind the last of them.
+  /// Takes ids [sequences, n] and returns the logits after the last of them.
   std::vector<T> take(std::span<std::int32_t const> ids) {
     auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
     if (cache_.tokens + n > options_.most_tokens) refuse_more(cache_.tokens, n);
@@ -295,8 +295,8 @@ class generator {
     return made;
   }
 
-  /// Returns the net that is placed for n new tokens. The net for one token is kept, and of the
-  /// nets for more tokens only the last one.
+  /// Returns the net that is placed for n new tokens. Keeps the net for one token, and of the nets
+  /// for more tokens only the one that was made last.
   pass& pass_of(std::int64_t n) {
     if (n == 1) return *passes_.front();
     if (passes_.size() == 1) passes_.push_back(make_pass(n));

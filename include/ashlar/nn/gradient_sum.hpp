@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Operations on the gradient sums of parameters, whose elements are of float or double. They
+// Operations on the gradient sums of parameters, whose elements are float or double. They
 // communicate nothing.
 
 #include <ashlar/device/functor.hpp>

@@ -15,10 +15,11 @@
 // many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
 // the whole tensor, however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula,
-// and device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and
-// the log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed
-// again. nn::attention_core is the same without groups and positions, and runs on GPUs too.
+// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula.
+// device/host/grouped_attention.hpp says how the passes compute. The backward pass needs x, y and
+// the log-sum-exp of each row of scores, but not the scores. It computes the rotated queries and
+// keys again. nn::attention_core is attention without groups and rotary positions, and runs on GPUs
+// too.
 
 #include <ashlar/device/host/grouped_attention.hpp>
 #include <ashlar/nn/attention.hpp>

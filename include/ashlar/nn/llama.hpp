@@ -9,7 +9,7 @@
 //   x + swiglu(rms_norm(x))
 //
 // No layer has a bias. Only the rotations of queries and keys depend on positions, so the embedding
-// has no position vectors. The nets run on the host only, because their layers do.
+// has no position vectors. The nets run on the host only, because their attention does.
 
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/grouped_attention.hpp>

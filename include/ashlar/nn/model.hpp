@@ -248,8 +248,9 @@ class model {
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
   /// Ignores delays and plain steps, which only a trainer counts. Communicates: one redistribution
-  /// of each sum at another placement. Throws ashlar::error if a net with tied parameters calls
-  /// this twice without clear_gradients(), since the gradient of a later use would count twice.
+  /// of each sum that has another placement. Throws ashlar::error if a net with tied parameters
+  /// calls this twice without clear_gradients(), since the gradient of a later use would count
+  /// twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -259,9 +260,9 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Redistributes each parameter whose placements of update and of storage differ to its placement
-  /// of storage. Must be called after code other than a trainer has changed values of parameters.
-  /// Communicates: these redistributions.
+  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
+  /// to the placement of storage. Must be called after code other than a trainer has changed values
+  /// of parameters. Communicates: these redistributions.
   void renew() {
     if (!search::updates_apart(state_->plan)) return;
     state_->renews_before_use = true;
@@ -279,8 +280,8 @@ class model {
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }
-  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter has the place
-  /// of its first use.
+  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter is passed
+  /// once, at the place of its first use.
   template <class F>
   void for_each_parameter(F f) {
     for (auto& node : state_->nodes)

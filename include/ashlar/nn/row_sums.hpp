@@ -35,7 +35,7 @@ struct sorted_rows {
 template <class T>
 class row_sums {
  public:
-  /// `shard` is the box of the matrix that the rank has. Its last dim are the columns.
+  /// `shard` is the box of the matrix that the rank has. Its last dim counts the columns.
   explicit row_sums(box const& shard)
       : shard_(shard), columns_(shard.rank() == 0 ? 0 : shard[shard.rank() - 1].size) {}
 

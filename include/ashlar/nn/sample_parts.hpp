@@ -92,8 +92,8 @@ class sample_parts {
   std::vector<Input> part_;
 };
 
-/// Calls run(part) for each part of a batch, and returns the results for its samples, one after the
-/// other. The arguments are those of sample_parts.
+/// Calls run(part) for each part of a batch, and returns the results for the batch's samples, one
+/// after the other. The other arguments are those of the constructor of sample_parts.
 template <class Input, class Run>
 auto in_parts(std::span<Input const> inputs, search::problem const& net, shape const& input,
               shape const& context, Run run) -> decltype(run(inputs)) {
