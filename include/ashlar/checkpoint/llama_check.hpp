@@ -8,10 +8,10 @@
 // makes these comparisons:
 //
 //   compared                                              with
-//   numbers of layers, heads and key heads, extents,      the config.json beside the files, if there
-//   rotary base and scaling, ε of the norms, tied head    is one
-//   a tied head, if no config.json states it              the values of the files' own head, if they
-//                                                         have one
+//   numbers of layers, heads and key heads, extents,      the config.json beside the files, if it
+//   rotary base and scaling, ε of the norms, tied head    exists
+//   a tied head, if no config.json states it              the values of the head in the files, if
+//                                                         they have one
 //
 // Rotary base, scaling and ε are constants of the layers (step::layer_constant).
 

@@ -42,7 +42,8 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
   // Reads whole rows of the piece, since they are contiguous in the file. A row has one index of
-  // the first dim with more than one index. A slab is some successive rows, read at once.
+  // dim d, the first dim in which the piece has more than one index. A slab is some successive
+  // rows, read at once.
   int d = 0;
   while (d < region.rank() - 1 && piece.where[d].size == 1) ++d;
   box rows = piece.where;

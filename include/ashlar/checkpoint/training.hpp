@@ -16,13 +16,16 @@
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. If gradients have wires with feedback
-// (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh, or other pipeline
-// stages, cannot use them, so there the errors begin with zeros. If gradients are delayed
-// (sync/delayed.hpp), a checkpoint also has those that the next updates will take. A training with
-// another plan or mesh forgets them: its first updates take the gradients of its own first steps.
-// If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the metadata has
-// the numbers of those that it did square, which any plan continues.
+// be placed with the same seed, on which dropout depends. Some checkpoints have more:
+//
+// - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
+//   plan or mesh, or other pipeline stages, a training cannot use them, so its errors begin with
+//   zeros.
+// - If gradients are delayed (sync/delayed.hpp), the gradients that the next updates will take. With
+//   another plan or mesh, a training ignores them: its first updates take the gradients of its own
+//   first steps.
+// - If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the numbers of
+//   gradients that AdamW did square. A training with any plan continues these numbers.
 
 #include <algorithm>
 #include <cstdlib>
@@ -61,7 +64,8 @@ std::vector<stored_array> wire_arrays_of(train::trainer<Model, Optimizer>& t) {
   return arrays;
 }
 
-/// The names of arrays with delayed gradients begin with this text and their age in steps.
+/// The names of arrays with delayed gradients begin with this text and the age of the gradient in
+/// steps.
 inline constexpr char const* delayed_prefix = "delayed_gradient.";
 
 /// Returns the arrays with delayed gradients. They fit only the same plan on the same mesh.
@@ -85,10 +89,11 @@ std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
 
 /// Reads the parameters of a model from safetensors files that other programs made. `map` is the
 /// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). It gets the names of
-/// parameters, nn::parameter::path(). If it has a member check(problem, files), as llama_views has,
-/// this compares the net with the files first. Every rank calls it. Errors and communication are
-/// those of load_files, and a reduction of 8 bytes after check(); after an error of load_files, the
-/// parameters may have been changed.
+/// parameters, nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
+/// has, load_parameters first calls it to compare the net with the files. Every rank must call
+/// load_parameters. Throws the errors of check() and of load_files on every rank; after an error of
+/// load_files, the parameters may have been changed. Communicates: what load_files and
+/// model::renew() do, and a reduction of 8 bytes after check().
 template <class Model, class Map>
 void load_parameters(std::vector<std::filesystem::path> const& files, Model& model, Map const& map,
                      load_options const& options = {}) {
@@ -104,17 +109,18 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
   model.renew();
 }
 
-/// The key of the model's seed in the metadata of a checkpoint.
+/// The key in a checkpoint's metadata for the seed of the model.
 inline constexpr char const* seed_key = "ashlar seed";
 
-/// The key of the plan, the mesh and the stages of which the errors of wires are, in the metadata.
+/// The key in the metadata for the plan, the mesh and the stages to which the errors of wires
+/// belong.
 inline constexpr char const* wire_key = "ashlar wires";
 
-/// The key of the delayed gradients, in the metadata: the first step whose gradients the training
-/// has (trainer::first_gradient), and the plan, the mesh and the stages.
+/// The key in the metadata for delayed gradients. Its value is the first step whose gradients the
+/// training has (trainer::first_gradient), then the plan, the mesh and the stages.
 inline constexpr char const* delay_key = "ashlar delays";
 
-/// The key of the numbers of squares in the averages of squared gradients, in the metadata.
+/// The key in the metadata for the numbers of squares in the averages of squared gradients.
 inline constexpr char const* squares_key = "ashlar squares";
 
 /// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
@@ -129,8 +135,8 @@ std::string plan_text(Model const& model) {
   return text;
 }
 
-/// Returns the options with the seed of the model in the metadata, with its plan if it has wires or
-/// delays, and with the numbers of squares of its gradients if updates did not square all of them.
+/// Returns the options with more metadata: the seed of the model, its plan if it has wires or
+/// delays, and the numbers of squares of its gradients if updates did not square all of them.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   options.metadata[seed_key] = std::to_string(t.model().seed());

@@ -21,7 +21,8 @@
 
 namespace ashlar::checkpoint::detail {
 
-/// A file that is open for writing. Throws an ashlar::error of `operation` if a call fails.
+/// A file that is open for writing. If a call fails, throws an ashlar::error that begins with the
+/// text `operation`.
 class written_file {
  public:
   /// `flags` are those of open(2) besides O_WRONLY, such as O_CREAT.

@@ -13,9 +13,9 @@
 //
 // In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
 // In any other dim, the box has the full range. A partial axis does not change the box: every rank
-// along it holds an addend for each element of the box. One rank always has the largest box. Along
-// an axis on which the tensor is owned, its coordinate is that of the owner; along every other axis
-// it is 0. The cost model relies on this.
+// along it holds an addend for each element of the box. One rank always has the largest box. Its
+// coordinate along an axis on which the tensor is owned is that of the owner; along every other
+// axis, its coordinate is 0. The cost model relies on this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>

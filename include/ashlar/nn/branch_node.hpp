@@ -14,7 +14,7 @@
 //   end that multiplies computes these gradients from dy and the values that it has kept.
 //
 // The turn of a branch, between the elements of f and those of g, has a node that never runs.
-// The begin computes nothing in the forward pass, and the end of a residual computes nothing in the
+// The begin computes nothing in the forward pass, and an end that adds computes nothing in the
 // backward pass. Programs have no actions for these two cases (step/program_builder.hpp).
 
 #include <ashlar/nn/node.hpp>

@@ -31,7 +31,7 @@ struct vgg_options {
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< the number of channels of an image
-  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
+  bool halo = false;          ///< whether plans may split the rows of images (convolution.hpp)
 };
 
 /// Returns a stage: N (2 or 3) convolutions of 3 x 3, each with a relu, then a 2 x 2 maximum.

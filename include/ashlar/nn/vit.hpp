@@ -6,7 +6,7 @@
 // The vision transformer (Dosovitskiy et al. 2021), which classifies images. A token is a square
 // patch of the image:
 //
-//   patches      a convolution whose stride is its kernel, [batch, rows, columns, features]
+//   patches      a convolution whose stride is the size of its kernel
 //   positions    a learned vector for each patch is added
 //   blocks       x + attention(layer_norm(x)), then x + perceptron(layer_norm(x)), without a mask
 //   classes      layer norm, the mean over all patches, a linear layer
@@ -17,8 +17,8 @@
 // The published ViT-B/16 reads its class from one more token, which has a learned vector and a
 // position of its own: 2 * 768 parameters more. Here the class is read from the mean over the
 // patches, as in later nets of the same authors (Beyer et al. 2022). The published net has dropout
-// of 0.1, and this one has none. Its gelu is the usual one with tanh (device/functor.hpp). Patches
-// keep their two dims, rows and columns.
+// of 0.1, and this one has none. The gelu of this net is the form with tanh (device/functor.hpp).
+// Patches keep their two dims, rows and columns.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -64,7 +64,7 @@ constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t
 }
 
 /// Returns the layer that adds a learned vector to each token of x [batch, rows, columns,
-/// features]. Its passes do not communicate. It runs on the host only.
+/// features]. Its passes do not communicate.
 constexpr auto image_positions(std::int64_t rows, std::int64_t columns, std::int64_t features) {
   return formula(
       "positions", [](auto x, auto positions) { return x + positions; },
@@ -72,7 +72,7 @@ constexpr auto image_positions(std::int64_t rows, std::int64_t columns, std::int
 }
 
 /// Returns the layer that maps x [batch, rows, columns, features] to the mean over all tokens,
-/// [batch, features]. Its passes do not communicate. It runs on the host only.
+/// [batch, features]. Its passes do not communicate.
 constexpr auto mean_of_tokens() {
   return formula("mean_of_tokens", [](auto x) { return flatten<1, 3>(mean(x, 1, 2)); });
 }

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The code that convolution and pooling, the layers with a sliding window, share: it checks the
-// window and the input, lets plans split images along their height, and says which rows of the
-// images a rank then has.
+// What the layers with a sliding window, convolution and pooling, have in common. The functions
+// check the window and the input, let plans split images along their height, and say which rows of
+// the images a rank then has.
 
 #include <limits>
 #include <string>
@@ -23,9 +23,10 @@ device::image_extents local_images(X const& x) {
 }
 
 /// Returns the extents of the images that this rank has of x, from which the window w makes this
-/// rank's part of y. If the rows of images are split, x includes its halo, the rows of other ranks
-/// that the windows read. The result then says how many rows of padding are missing above and
-/// below. x and y may also be the gradients of x and y.
+/// rank's part of y. If the rows of images are split, x includes its halo: the rows of other ranks
+/// that the windows read. The result then says how many rows of the window's padding are missing
+/// above and below, where x has rows of other ranks or no window reads. x and y may also be the
+/// gradients of x and y.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);

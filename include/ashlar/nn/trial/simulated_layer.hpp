@@ -6,9 +6,9 @@
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
 // Between the parts of a forward pass, simulated_layer redistributes the layer's statistics. Before
-// the forward pass it gives x its halo, the elements of other ranks that the layer's windows read,
-// and after the backward pass it adds up the halos of dx. A judge compares the results of the
-// passes with the right values (judge.hpp):
+// the forward pass it gives x its halo: the elements of other ranks that the layer's windows read.
+// After the backward pass it adds up the halos of dx. A judge compares the results of the passes
+// with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
