@@ -71,7 +71,7 @@ inline io::npy_header read_npy_header(opened_file const& file) {
   std::string fault = fault_of([&] { header = io::parse_npy_header(bytes); });
   if (fault.empty() && header.data + header.extents.elements() * size_of(header.type) > size)
     fault = "it is shorter than its header says.";
-  if (fault.ends_with('.')) fault.pop_back();  // refuse() adds it
+  if (fault.ends_with('.')) fault.pop_back();  // refuse() adds a full stop
   if (!fault.empty()) file.refuse(fault);
   return header;
 }

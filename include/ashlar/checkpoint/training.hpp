@@ -21,9 +21,9 @@
 // - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
 //   plan or mesh, or other pipeline stages, a training cannot use them, so its errors begin with
 //   zeros.
-// - If gradients are delayed (sync/delayed.hpp), the gradients that the next updates will take. With
-//   another plan or mesh, a training ignores them: its first updates take the gradients of its own
-//   first steps.
+// - If gradients are delayed (sync/delayed.hpp), the gradients that the next updates will take.
+//   With another plan or mesh, a training ignores them: its first updates take the gradients of its
+//   own first steps.
 // - If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the numbers of
 //   gradients that AdamW did square. A training with any plan continues these numbers.
 

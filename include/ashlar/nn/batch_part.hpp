@@ -9,8 +9,8 @@
 //   input     the box of the input that remains on the rank after the program's slices of the
 //             input (redistributions without communication). If the program also reads the
 //             input in another way, for example to send it, this box is the whole input.
-//   context   the samples (indices of dim 0) of the rank in the layers that read a context. A
-//             context is a part of the batch beside the input (layer_spec::context).
+//   context   the samples (indices of dim 0) whose context the rank's layers read. A context is
+//             a part of the batch beside the input (layer_spec::context).
 //   target    the box of the targets that belong to the rank's rows of the loss's input
 //
 // In a pipeline, a rank's box is empty if none of the rank's stages reads these data.

@@ -147,7 +147,7 @@ class layer_call {
 template <class Processor>
 struct loss_batch {
   any_tensor<Processor> targets;  ///< in a pass, they are split like the rows of the loss's input
-  double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
+  double scale = 1;               ///< the factor of the gradient: 1 / (targets in the step's mean)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };
 

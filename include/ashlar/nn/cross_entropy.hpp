@@ -12,10 +12,9 @@
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
 // maximum of each row. A second one computes two sums for each row: the sum of its exponentials,
-// and the logit of its target. With label smoothing, the latter is the mean of the row's logits
-// under the smoothed distribution. The plan contains these two reductions and prices them like
-// every other redistribution.
-// every other redistribution.
+// and the logit of its target. With label smoothing, the mean of the row's logits under the
+// smoothed distribution takes the place of this logit. The plan contains these two reductions and
+// prices them like every other redistribution.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/cross_entropy_options.hpp>

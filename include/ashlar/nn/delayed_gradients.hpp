@@ -63,7 +63,7 @@ class delayed_gradients {
   }
 
   /// Returns the gradient of a parameter for the update of this step. `newest` is the gradient that
-  /// this step has synchronized. If the gradient is not delayed, returns `newest`.
+  /// this step has synchronized. If the delay is 0 or 1, returns `newest`.
   tensor_type due(int element, int index, tensor_type const& newest) {
     auto* const e = find(element, index);
     if (e == nullptr || e->kept.empty()) return newest;
@@ -82,8 +82,8 @@ class delayed_gradients {
   void advance() {
     for (auto& e : entries_) {
       if (!e.newest.empty()) {
-        // If the synchronization was a slice, `newest` may be a part of the pending sum, whose
-        // memory is used again. It is copied then.
+        // If the synchronization was a slice, `newest` may share the memory of the pending sum.
+        // This memory is used again, so `newest` is copied then.
         e.kept.push_back(shares_memory(e.newest, e.pending) ? copy_of(e.newest) : e.newest);
         e.kept.erase(e.kept.begin());
         e.newest = {};
@@ -109,8 +109,7 @@ class delayed_gradients {
   /// Calls f(name, type, array, shard) for each gradient, as arrays of a checkpoint. `name` begins
   /// with `prefix` and the age of the gradient in steps. `array` has the mesh, the extents and the
   /// placement, and `shard` points to the values. The pending sums of the ranks are addends, so
-  /// their arrays have one more dim.
-  /// The order and the names are the same on all ranks.
+  /// their arrays have one more dim. The order and the names are the same on all ranks.
   template <class F>
   void for_each_array(std::string const& prefix, F f) const {
     for (auto const& e : entries_) {

@@ -91,7 +91,8 @@ constexpr shape context_extents(search::basic_problem<N> const& problem) {
 
 namespace detail {
 
-/// Throws ashlar::error if layers of the net read contexts of different extents.
+/// Throws ashlar::error if layers of the net read contexts of different extents, or if a context is
+/// not [samples, length, width] with as many samples as its layer's input.
 template <int N>
 constexpr void check_contexts(search::basic_problem<N> const& problem) {
   shape const one = context_extents(problem);

@@ -18,9 +18,10 @@
 // count these rows.
 //
 // The gradient of the balance loss is added to the gradient of the probabilities, and the gradient
-// of the z-loss to the gradient of the logits (moe_options.hpp). Both depend only on the logits and
-// on how many tokens of the whole micro-batch chose each expert, so they depend neither on the mesh
-// nor on the plan. The report of a step lists both losses apart from the loss of the net.
+// of the z-loss to the gradient of the logits (moe_options.hpp). Both losses depend only on the
+// logits and on how many tokens of the whole micro-batch chose each expert, so they depend neither
+// on the mesh nor on the plan. The report of a step lists both losses apart from the loss of the
+// net.
 //
 // A balance loss over a group of several micro-batches (moe_options::balance_over) is known only
 // when all of them have taken their forward passes. So a backward pass of such a layer reads the
@@ -51,7 +52,7 @@ class dispatch {
   template <int XRank>
   using statistics = ranks<XRank, XRank>;
 
-  /// Throws ashlar::error if the options are invalid (check in moe_options.hpp).
+  /// Throws ashlar::error if the options are invalid: see check() in moe_options.hpp.
   constexpr dispatch(std::int64_t features, moe_options const& o) : features_(features), o_(o) {
     nn::check(o);
   }
@@ -239,7 +240,7 @@ class dispatch {
   /// other micro-batches. A step of one micro-batch has no others.
   bool waits(nn::pass const& p) const { return o_.balance_over > 1 && p.micro_batches > 1; }
 
-  /// Returns the gradients of the losses, and adds this rank's share of the losses to the report.
+  /// Returns the derivatives of the losses, and adds this rank's share of the losses to the report.
   template <class Call, class Probabilities>
   router_losses losses_of(Call const& c, Probabilities const& p,
                           routes_and_loads const& of_all) const {

@@ -5,7 +5,7 @@
 
 // The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
 // program, and the averages of gradients that wires with momentum send. The executor keeps them
-// from step to step. In the n-th step, n counted from 1, an average a of gradients g becomes
+// from step to step. In the n-th step (counted from 1), an average a of gradients g becomes
 //
 //   a + (g - a) (1 - beta) / (1 - beta^n)
 //
@@ -49,8 +49,9 @@ class errors_of_moves {
   void set_momentum(double beta) { beta_ = beta; }
 
   /// Returns the tensor that move k sends, from its slot. If the wire has momentum, this tensor is
-  /// a gradient. Then the gradient is averaged in as one more step, and the average replaces the
-  /// gradient in the tensor. A gradient that is not finite stays as it is, and so does its average.
+  /// a gradient. Then this function adds the gradient to its average, as one more step, and
+  /// overwrites the tensor with the average. If the gradient is not finite, it stays as it is, and
+  /// so does the average.
   template <class Processor>
   any_tensor<Processor> const& averaged(int k, execution<Processor> const& slots) {
     auto const& move = program_->moves[static_cast<std::size_t>(k)];
@@ -78,10 +79,10 @@ class errors_of_moves {
   }
 
   /// Returns an array of `count` numbers that belongs to the redistribution that sums the gradient
-  /// of parameter `index` of element `element`. If `step` is a step of this redistribution, the
-  /// array has the errors of that step. If `step` is the number of its steps, the array has the
-  /// averages of the gradient. Throws ashlar::error if the program has no such redistribution with
-  /// error feedback.
+  /// of parameter `index` of element `element`. If `step` is the index of a step of this
+  /// redistribution, the array has the errors of that step. If `step` is the number of steps, the
+  /// array has the averages of the gradient. Throws ashlar::error if the program has no such
+  /// redistribution with error feedback.
   float* of_gradient(int element, int index, std::size_t step, std::int64_t count) {
     for (std::size_t k = 0; k < errors_.size(); ++k)
       if (auto const& m = program_->moves[k];
@@ -97,9 +98,9 @@ class errors_of_moves {
   void clear() { errors_.assign(errors_.size(), {}); }
 
  private:
-  /// Averages a gradient of n elements in, and replaces it by the averages. The array of the
-  /// averages has one more number behind them: the number of steps that they contain. Does nothing
-  /// if the gradient is not finite.
+  /// Adds a gradient of n elements to its averages, as one more step, and overwrites it with the
+  /// averages. The array of the averages has one more number behind them: the number of steps that
+  /// they contain. Does nothing if the gradient is not finite.
   void take(wire_errors& kept, std::size_t place, float* gradient, std::int64_t n) const {
     if (!std::all_of(gradient, gradient + n, [](float g) { return std::isfinite(g); })) return;
     float* const averages = kept.of_step(place, n + 1);

@@ -55,7 +55,7 @@ template <class Processor>
 struct step_input {
   std::function<any_tensor<Processor>(int micro_batch)> data, targets, context;
   std::function<nn::pass(int micro_batch)> pass;
-  double scale = 1;         ///< the factor of the gradients: 1 / (number of targets in a step)
+  double scale = 1;         ///< the factor of the gradients: 1 / (targets in the step's mean)
   double* total = nullptr;  ///< where this rank's share of the summed loss is added
 };
 

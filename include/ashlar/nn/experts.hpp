@@ -28,14 +28,14 @@
 
 namespace ashlar::nn {
 
-/// Computes routed rows [tokens.., experts, features + 1], whose last feature is the gate. The
-/// result has the extents [tokens.., experts, features]. Communicates nothing.
+/// Computes y from x, routed rows [tokens.., experts, features + 1] whose last feature is the gate.
+/// The extents of y are [tokens.., experts, features]. Communicates nothing.
 class experts {
  public:
   static constexpr bool takes_rows = true;
   using parameters = ranks<3, 3>;
 
-  /// Throws ashlar::error if the options are invalid (check in moe_options.hpp).
+  /// Throws ashlar::error if the options are invalid: see check() in moe_options.hpp.
   constexpr experts(std::int64_t features, moe_options const& o)
       : features_(features), hidden_(o.hidden > 0 ? o.hidden : 4 * features), experts_(o.experts) {
     nn::check(o);

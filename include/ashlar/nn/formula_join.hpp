@@ -11,8 +11,8 @@
 // The function gets the symbols of f(x) and g(x), which have equal extents. It returns the symbol
 // of the branch's output, which may have other extents. The function has no weights: weights belong
 // to layers of f and g. Everything else follows from the operators, as for a layer that is a
-// formula
-// each row, f(x) and g(x) have equal placements, and so have their gradients. The passes
+// formula (formula.hpp): the signature rows, both gradients, the costs and what the forward pass
+// keeps. In each row, f(x) and g(x) have equal placements, and so have their gradients. The passes
 // communicate nothing and run on the host.
 
 #include <array>

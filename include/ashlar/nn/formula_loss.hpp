@@ -50,7 +50,7 @@ constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
   return pass;
 }
 
-/// Returns whether no row splits the first dim of x.
+/// Returns whether no signature row splits the first dim of x.
 constexpr bool couples_rows(training_table const& rows) {
   for (auto const& row : rows)
     if (row.x.is_split_of(0)) return false;

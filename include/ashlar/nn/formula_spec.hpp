@@ -40,7 +40,7 @@ struct formula_facts {
 
 namespace detail {
 
-/// Adds node i to the values that the forward pass keeps.
+/// Counts node i, which the forward pass keeps, in s.saved_values or s.saved_beside.
 constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula const& f,
                           formulas::formula_rows const& rows, int i) {
   auto const values = static_cast<double>(f.g[i].extents.elements());

@@ -18,8 +18,8 @@
 // like its x (token_cache.hpp): sequences and heads are split as in the plan.
 //
 // A net can generate tokens if each of its layers has one of two properties. Either the layer
-// computes each token without other tokens of the sequence, which is so if one of its signature
-// rows splits dim 1 of x and y, the tokens. Or the layer keeps the values of each token that later
+// computes each token without other tokens of the sequence. This is so if one of its signature rows
+// splits dim 1, the tokens, of both x and y. Or the layer keeps the values of each token that later
 // tokens need, as layer_spec::cached_values says. So encoders and mixtures of experts are refused.
 // Models in pipeline stages are not supported.
 

@@ -50,12 +50,12 @@ using route_book = std::map<mixture_pass, routes_and_loads>;
 /// mixtures, micro-batches and ranks.
 struct mixture_sums {
   static constexpr std::int64_t count = 7;
-  double balance_loss = 0, z_loss = 0;  ///< times its factor / (number of micro-batches)
+  double balance_loss = 0, z_loss = 0;  ///< each times its factor / (number of micro-batches)
   double fullest = 0;                   ///< the number of rows of the fullest rank
   double mean = 0;                      ///< the mean number of rows of a rank
   double routes = 0;   ///< the number of pairs of a token and an expert that it chose
   double dropped = 0;  ///< the number of routes that a capacity dropped
-  double faults = 0;   ///< passes in which the router's logits are not finite
+  double faults = 0;   ///< the number of passes in which the router's logits are not finite
 
   std::array<double, count> values() const {
     return {balance_loss, z_loss, fullest, mean, routes, dropped, faults};

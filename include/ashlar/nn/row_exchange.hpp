@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Sums a gradient in rows over several ranks, of which each has some of the rows.
-// step/row_exchange.hpp describes the two ways to do this, and their prices.
+// Sums a gradient in rows over several ranks. Each rank has some of the rows. step/row_exchange.hpp
+// describes the two ways to do this, and their prices.
 //
 // First the ranks gather how many ids each of them has, then the ids. From then on all ranks know
 // which rows each rank has. So they choose the same way, and the messages contain rows without ids.

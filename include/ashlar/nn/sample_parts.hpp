@@ -31,8 +31,9 @@ void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t f
                       part.subspan(k * size, size).begin());
 }
 
-/// A batch of any number of samples. `input` and `context` are the extents of a part; their dim 0
-/// is the samples. `inputs` has the inputs of all samples, followed by the contexts of all samples.
+/// A batch of any number of samples. `input` and `context` are the extents of a part; dim 0 of both
+/// counts its samples. `inputs` has the inputs of all samples, followed by the contexts of all
+/// samples.
 template <class Input>
 class sample_parts {
  public:

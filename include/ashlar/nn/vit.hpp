@@ -6,7 +6,7 @@
 // The vision transformer (Dosovitskiy et al. 2021), which classifies images. A token is a square
 // patch of the image:
 //
-//   patches      a convolution whose stride is the size of its kernel
+//   patches      a convolution whose stride is its kernel size, [batch, rows, columns, features]
 //   positions    a learned vector for each patch is added
 //   blocks       x + attention(layer_norm(x)), then x + perceptron(layer_norm(x)), without a mask
 //   classes      layer norm, the mean over all patches, a linear layer

@@ -24,9 +24,8 @@ device::image_extents local_images(X const& x) {
 
 /// Returns the extents of the images that this rank has of x, from which the window w makes this
 /// rank's part of y. If the rows of images are split, x includes its halo: the rows of other ranks
-/// that the windows read. The result then says how many rows of the window's padding are missing
-/// above and below, where x has rows of other ranks or no window reads. x and y may also be the
-/// gradients of x and y.
+/// that the windows read. The result then also says how many rows of padding are missing above and
+/// below (device/window.hpp). x and y may also be the gradients of x and y.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);
