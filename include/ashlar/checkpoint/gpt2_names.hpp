@@ -4,7 +4,7 @@
 #pragma once
 
 // Says which published tensors of GPT-2 contain the parameters of nn::gpt and nn::tied_gpt (Radford
-// et al. 2019; the names are those of its safetensors files on Hugging Face):
+// et al. 2019). The names of the tensors are from the safetensors files on Hugging Face:
 //
 //   parameter of nn::gpt   published tensor               remark
 //   0.table                wte.weight

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama (the
-// names are those of its safetensors files on Hugging Face):
+// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama. The
+// names of the tensors are from the safetensors files on Hugging Face:
 //
 //   parameter of nn::llama   published tensor
 //   0.table                  model.embed_tokens.weight

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Saves a training to a folder and resumes it: the values of all parameters, the state of the
-// optimizer and the number of steps. The training can go on with another number of ranks, another
-// mesh and another plan, with other pipeline stages or none.
+// Saves a training run to a folder and resumes it: the values of all parameters, the state of the
+// optimizer and the number of steps. The run can go on with another number of ranks, another mesh
+// and another plan, with other pipeline stages or none.
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
@@ -14,18 +14,17 @@
 //     if (trainer.steps_done() % 100 == 0) checkpoint::save("run", trainer, {.keep = 3});
 //   }
 //
-// On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. Some checkpoints have more:
+// On the same mesh with the same plan, a training run that was resumed continues bit for bit as if
+// it had not been interrupted, if its data and its schedule are functions of the step. The model
+// must be placed with the same seed, on which dropout depends. Some checkpoints have more:
 //
 // - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
-//   plan or mesh, or other pipeline stages, a training cannot use them, so its errors begin with
-//   zeros.
+//   plan or mesh, or other pipeline stages, a run cannot use them, so its errors begin with zeros.
 // - If gradients are delayed (sync/delayed.hpp), the gradients that the next updates will take.
-//   With another plan or mesh, a training ignores them: its first updates take the gradients of its
-//   own first steps.
+//   With another plan or mesh, a run ignores them: its first updates take the gradients of its own
+//   first steps.
 // - If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the numbers of
-//   gradients that AdamW did square. A training with any plan continues these numbers.
+//   gradients that AdamW did square. A run with any plan continues these numbers.
 
 #include <algorithm>
 #include <cstdlib>
@@ -40,8 +39,8 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns the arrays that a training consists of: the values of the parameters, and the arrays of
-/// the optimizer with names such as "first_moment/0.table".
+/// Returns the arrays of a training run: the values of the parameters, and the arrays of the
+/// optimizer with names such as "first_moment/0.table".
 template <class Model, class Optimizer>
 std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   std::vector<stored_array> arrays;
@@ -148,8 +147,8 @@ save_options with_own_metadata(save_options options, train::trainer<Model, Optim
   return options;
 }
 
-/// Writes a checkpoint of a training. Every rank calls it, between steps. Throws ashlar::error on
-/// every rank if any rank fails; then the checkpoints before it are still there, and the training
+/// Writes a checkpoint of a training run. Every rank calls it, between steps. Throws ashlar::error
+/// on every rank if any rank fails; then the checkpoints before it are still there, and training
 /// may go on. Communicates a few bytes (checkpoint/save.hpp).
 template <class Model, class Optimizer>
 void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>& t,
@@ -158,10 +157,10 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
 }
 
 /// Continues from the newest complete checkpoint in a folder, and returns the index of this
-/// checkpoint. If there is no complete checkpoint, returns nothing and leaves the training as it
+/// checkpoint. If there is no complete checkpoint, returns nothing and leaves the trainer as it
 /// was. Every rank calls it. Throws ashlar::error on every rank if the checkpoint is of another
-/// net, optimizer or seed; then, too, the training is as it was. Also throws if a file is damaged
-/// or cannot be read; then the parameters may have been changed.
+/// net, optimizer or seed; then, too, the trainer is as it was. Also throws if a file is damaged or
+/// cannot be read; then the parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The gradients that a training has computed, but not yet used, because the plan delays them
+// The gradients that a training run has computed, but not yet used, because the plan delays them
 // (step::parameter_choice::delay). If the delay is d, the update of step t takes the gradient of
 // step t - d:
 //

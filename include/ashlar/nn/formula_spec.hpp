@@ -104,7 +104,7 @@ constexpr step::layer_spec formula_spec_here(formula_facts const& facts,
   s.constants = facts.constants;
   auto const rows = formulas::training_rows(f);
   s.rows = rows.table;
-  if (f.first >= 0)  // the first net's output lies like x, and is no parameter
+  if (f.first >= 0)  // the first net's output is placed like x, and is no parameter
     for (auto& row : s.rows) row.use.clear(), row.grad.clear();
   s.couples_rows = rows.couples_rows;
   auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);

@@ -133,17 +133,18 @@ class generator {
 
   /// Takes the ids of the next tokens of all sequences, [sequences, n], and returns the logits
   /// after the last of these tokens, [sequences, vocabulary]. Every rank passes the same ids and
-  /// gets all logits. Throws ashlar::error if an id is outside the vocabulary, if the ids are not
-  /// those of all sequences, or if there are too many tokens. Communicates: a forward pass, and a
-  /// redistribution of the result.
+  /// gets all logits. Throws ashlar::error if an id is outside the vocabulary, if there are not
+  /// equally many ids for each sequence, or if there are too many tokens. Communicates: a forward
+  /// pass, and a redistribution of the result.
   std::vector<T> next(std::span<std::int32_t const> ids) { return take(after_untaken(ids)); }
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
   /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
   /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
-  /// have the same ones. Errors are those of next() and of `how`. If the ranks have different
-  /// arguments, every rank throws. Communicates: an all-reduce of 16 bytes, a broadcast of each
-  /// token, and the communication of next() for the prompt and for each token except the last.
+  /// have the same ones. Throws ashlar::error in the same cases as next(), and if `how` is invalid.
+  /// If the ranks have different arguments, every rank throws. Communicates: an all-reduce of 16
+  /// bytes, a broadcast of each token, and the communication of next() for the prompt and for each
+  /// token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     nn::check(how);
@@ -274,8 +275,8 @@ class generator {
         refuse("element " + std::to_string(i) + " (" + spec.name.text + ") makes " +
                std::to_string(spec.y[1]) + " tokens of " + std::to_string(n) +
                ". Layers of a net that generates make one of each.");
-    // The parameters have the extents of those of the model, which may have more positions than a
-    // batch has tokens.
+    // The parameters get the extents that they have in the model, where there may be more positions
+    // than a batch has tokens here.
     for (int i = 0; i < problem.size(); ++i) {
       auto spec = problem.spec(i);
       auto const& own = model_->problem().spec(i).parameters;

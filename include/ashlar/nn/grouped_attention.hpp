@@ -9,11 +9,11 @@
 //   q k v [batch, seq, kv_heads, (queries + 2) head_dim]
 //     ->  [batch, seq, kv_heads, queries head_dim]           queries = heads / kv_heads
 //
-// The features of a key head are those of its query heads, then its key, then its value. A plan may
-// split the sequences (dim 0) or the key heads (dim 2), as attention_training_rows says. So each
-// rank has the key and value of each of its query heads, and heads can be split over at most as
-// many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
-// the whole tensor, however the batch or the heads are split.
+// For each key head, the last dim has the features of its query heads, then its key, then its
+// value. A plan may split the sequences (dim 0) or the key heads (dim 2), as
+// attention_training_rows says. So each rank has the key and value of each of its query heads, and
+// heads can be split over at most as many ranks as there are key heads. Each rank has whole
+// sequences, so the position of a token is the same however the batch or the heads are split.
 //
 // device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula.
 // device/host/grouped_attention.hpp says how the passes compute. The backward pass needs x, y and

@@ -81,8 +81,8 @@ class model {
   /// and of its context.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
-  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
-  /// targets of all its micro-batches, without those that the loss leaves out.
+  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over those
+  /// targets of all its micro-batches that the loss does not leave out.
   std::int64_t rows() const { return state_->targets.elements(); }
   /// Returns whether the mean of the loss leaves out targets, such as those of ignored rows.
   bool leaves_out_targets() const { return nn::leaves_out_targets<Loss>(loss_spec()); }
@@ -357,7 +357,7 @@ class model {
   std::int64_t context_elements() const {
     return context_extents().rank() == 0 ? 0 : context_extents().elements();
   }
-  /// Returns the elements of the input, without those of the context.
+  /// Returns the elements of the input in `values`, without the elements of the context.
   std::span<Input const> of_input(std::span<Input const> values) const {
     return values.first(static_cast<std::size_t>(input_extents().elements()));
   }

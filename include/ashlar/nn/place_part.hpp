@@ -93,7 +93,7 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   }
 }
 
-/// Returns a cursor (a position in the plan) that is behind all elements of `layer`. The argument
+/// Returns a cursor (a position in the plan) that is after all elements of `layer`. The argument
 /// `cursor` must be at the first element of `layer`.
 template <class Layer, class Cursor>
 auto advance_past(Layer const& layer, Cursor const& cursor) {

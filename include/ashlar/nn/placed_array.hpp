@@ -4,7 +4,7 @@
 #pragma once
 
 // The mesh, the extents and the placement of an array that a checkpoint keeps, without its
-// elements. Some arrays of a training are not placed like a parameter:
+// elements. Some arrays of a training run are not placed like a parameter:
 //
 //   rows_of_ranks   a matrix of which every rank has one row
 //   addends_of      the addends of a partial tensor. A new dim 0 counts the addends, and each axis

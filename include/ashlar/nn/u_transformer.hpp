@@ -27,8 +27,8 @@
 //
 // The paper says that its net has 2.1 billion parameters, attention after the convolutions of a
 // U-Net, and skips from the i-th layer to the i-th from last. The defaults for images, channels and
-// context are those of the program that its authors published with Alpa; this net then has 2.06
-// billion parameters. The paper does not give the numbers of heads and groups and the sizes of the
+// context are from the program that its authors published with Alpa; this net then has 2.06 billion
+// parameters. The paper does not give the numbers of heads and groups and the sizes of the
 // perceptrons, so we chose them. It does not say whether the net also gets the time step of a
 // diffusion; ours does not.
 

@@ -29,9 +29,9 @@ device::image_extents local_images(X const& x) {
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);
-  // `rows` are the rows that this rank has of x, and `places` those that it has of y. This rank's
-  // windows cover the rows from places.begin * stride - padding to `end`. Rows that the windows
-  // cover but x does not have are padding.
+  // `rows` are the rows of x that this rank has, and `places` are the rows of y that it has. This
+  // rank's windows cover the rows from places.begin * stride - padding to `end`. Rows that the
+  // windows cover but x does not have are padding.
   interval const rows = x.local_box()[2], places = y.local_box()[2];
   e.missing_above = e.missing_below = w.padding;
   if (places.size == 0) return e;

@@ -108,8 +108,8 @@ integer_range accepted_targets(Layer const& layer, shape const& x) {
   return {first, std::max(end, first + 1)};
 }
 
-/// Returns the extents of the input of a layer. If the layer takes routed rows, they are those of a
-/// routed tensor.
+/// Returns the extents `x` for the input of a layer, marked as routed if the layer takes routed
+/// rows.
 template <class Layer>
 shape trial_input(shape x, verify_options const& options) {
   if constexpr (requires { Layer::takes_rows; }) {
