@@ -38,7 +38,7 @@ namespace detail {
 /// memory. `from` is the element type in the file, `to` that of the shard.
 inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece, file_type from,
                        box const& shard, element_type to, void* values) {
-  constexpr std::int64_t most_bytes = 16 << 20;  // the size of a buffer
+  constexpr std::int64_t most_bytes = 16 << 20;  // the size of the buffer, unless a row is larger
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
   // Reads whole rows of the piece, since they are contiguous in the file. A row has one index of

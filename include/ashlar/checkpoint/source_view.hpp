@@ -22,8 +22,8 @@
 namespace ashlar::checkpoint {
 
 struct source_view {
-  std::string tensor;       ///< the name in the files
-  box where;                ///< the part of the array
+  std::string tensor;       ///< the name of the tensor in the files
+  box where;                ///< the part of the array that is read from the tensor
   std::int64_t offset = 0;  ///< where the part begins in the tensor, in elements
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have

@@ -32,7 +32,7 @@ struct box {
   int chosen = 0;  ///< experts per token of a routed tensor, or 0 for a dense tensor
   int fullest = evenly_full;
   std::int64_t experts = 0;
-  bool is_outside = false;  ///< whether a box without dims has no element
+  bool is_outside = false;  ///< for a box without dims: whether it has no element
 
   constexpr int rank() const { return dim.size(); }
   constexpr interval const& operator[](int d) const { return dim[d]; }

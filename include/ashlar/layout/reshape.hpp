@@ -65,7 +65,8 @@ struct flat_indices {
   friend constexpr bool operator==(flat_indices const&, flat_indices const&) = default;
 };
 
-/// Returns the row-major strides. An extent of 0 counts as 1, so that the strides are not 0.
+/// Returns the row-major strides of a tensor with these extents. An extent of 0 counts as 1, so
+/// that the strides are not 0.
 constexpr shape strides_of(shape const& extents) {
   shape s = extents;
   std::int64_t stride = 1;

@@ -21,7 +21,7 @@ namespace ashlar::nn {
 
 /// The extents of the net. The defaults are the published ones (Krizhevsky 2014).
 struct alexnet_options {
-  std::int64_t image = 224;  ///< rows and columns of an image; at least 63
+  std::int64_t image = 224;  ///< the height and width of an image, in pixels; at least 63
   /// The number of channels of the first convolution. The numbers of channels of the other
   /// convolutions are multiples of it.
   std::int64_t width = 64;

@@ -57,7 +57,7 @@ class branching {
     ends.name = "branch";
     ends.x = ends.y = x;
     ends.rows = independent_training_rows(x.rank());
-    ends.backward_values = 3 * static_cast<double>(x.elements());  // it adds two gradients
+    ends.backward_values = 3 * static_cast<double>(x.elements());  // the begin adds two gradients
     problem.add(ends, search::element_kind::branch_begin);
     search::layer_spec between;
     between.name = "branch";

@@ -265,7 +265,7 @@ class backward_call : public layer_call<Types> {
   typename Types::output_gradient const& dy_;
   Kept const& kept_;
   std::span<nn::parameter<processor_type> const> parameters_;
-  box const* dx_with_halo_;  // null: dx has no halo
+  box const* dx_with_halo_;  // null if dx has no halo
 };
 
 }  // namespace ashlar::nn

@@ -32,7 +32,7 @@ namespace ashlar::nn {
 
 struct convolution_options {
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< zeros added on every side
+  std::int64_t padding = 0;  ///< the number of zeros added on every side
   bool bias = true;
   bool halo = false;  ///< whether plans may split the rows of images
 };

@@ -96,9 +96,9 @@ class formula_layer {
     return formula_spec({name_, x, weights_, constants_}, differentiated(x));
   }
 
-  /// Returns a sentence that says why plans never place the input at `at` along a mesh axis: it
-  /// names the operator that prevents it. `x` has the extents of the input. Returns an empty text
-  /// if a signature row of the layer has this placement.
+  /// Returns a sentence that says why plans never place the input at `at` along a mesh axis. It
+  /// names the operator that prevents this placement. `x` has the extents of the input. Returns an
+  /// empty text if a signature row of the layer has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x), at);
   }

@@ -46,7 +46,7 @@ class formula_join_node final : public element_node<typename At::processor_type>
   struct join_values final : kept_values {
     input first, second;
     std::vector<kept<T>> values;
-    local_sizes sizes{};  ///< the extents of both shards
+    local_sizes sizes{};  ///< the extents of the shards `first` and `second`
   };
 
  public:

@@ -66,7 +66,7 @@ constexpr step::layer_spec loss_spec_here(step::label const& name, shape const& 
   s.y = {};
   auto const rows = formulas::training_rows(f);
   for (auto const& row : rows.table)
-    if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
+    if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number, which every rank has
   s.couples_rows = rows.couples_rows && couples_rows(s.rows);
   auto const forward = forward_nodes(made), backward = backward_nodes(made);
   s.forward_values = formulas::work_of(f, forward).values;
@@ -197,8 +197,8 @@ class formula_loss_layer {
   }
 
   /// Returns a sentence that says why plans never place the output of the net at `at` along a mesh
-  /// axis: it names the operator that prevents it. `x` has the extents of this output. Returns an
-  /// empty text if a signature row of the loss has this placement.
+  /// axis. It names the operator that prevents this placement. `x` has the extents of this output.
+  /// Returns an empty text if a signature row of the loss has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x).f, at);
   }

@@ -80,7 +80,7 @@ constexpr double temporaries(formulas::differentiated_formula const& f,
   placed.push_back(f.y);
   double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {}, counts,
                                          alike);
-  bool const joins = f.first >= 0;  // then both gradients are made at once
+  bool const joins = f.first >= 0;  // if so, one pass makes both gradients
   for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
     if (joins && part != backward_part::both) continue;
     placed.clear();

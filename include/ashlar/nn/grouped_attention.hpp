@@ -153,8 +153,9 @@ class grouped_attention_core {
 /// The sizes and properties of nn::attention.
 struct attention_options {
   std::int64_t features = 0;
-  std::int64_t heads = 1;  ///< query heads; must divide the features
-  /// Key heads, which must divide the query heads; 0 means as many as query heads.
+  std::int64_t heads = 1;  ///< the number of query heads, which must divide the features
+  /// The number of key heads, which must divide the number of query heads. 0 means one key head for
+  /// each query head.
   std::int64_t kv_heads = 0;
   bool rotary = false;  ///< whether queries and keys are rotated by their positions
   double rotary_base = 10000;

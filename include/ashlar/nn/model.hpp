@@ -247,8 +247,8 @@ class model {
   }
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
-  /// Ignores delays and plain steps, which only a trainer counts. Communicates: one redistribution
-  /// of each sum that has another placement. Throws ashlar::error if a net with tied parameters
+  /// Ignores delays and plain steps, which only a trainer counts. Communicates: a redistribution of
+  /// each sum that is at another placement. Throws ashlar::error if a net with tied parameters
   /// calls this twice without clear_gradients(), since the gradient of a later use would count
   /// twice.
   void synchronize() {

@@ -90,8 +90,8 @@ class parameter_slots {
 
   nodes const* elements_;
   step::program const* program_;
-  std::vector<int> renewed_;  // the stored parameters that redistributions renew
-  std::vector<int> sums_;     // the gradient sums
+  std::vector<int> renewed_;  // the values: stored parameters that redistributions renew
+  std::vector<int> sums_;     // the values: gradient sums
 };
 
 }  // namespace ashlar::nn

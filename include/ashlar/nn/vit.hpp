@@ -37,8 +37,8 @@ namespace ashlar::nn {
 
 /// The extents of a vision transformer. The defaults are those of ViT-B/16 for 1000 classes.
 struct vit_options {
-  std::int64_t image = 224;  ///< rows and columns of an image, a multiple of `patch`
-  std::int64_t patch = 16;   ///< rows and columns of a patch
+  std::int64_t image = 224;  ///< the height and width of an image, a multiple of `patch`
+  std::int64_t patch = 16;   ///< the height and width of a patch, in pixels
   int layers = 12;
   std::int64_t features = 768;
   std::int64_t heads = 12;

@@ -32,7 +32,7 @@ namespace ashlar::nn::detail {
 struct trial_data {
   whole_values x, dy, targets, context;
   std::vector<whole_values> parameters;
-  std::shared_ptr<routing const> routes;  ///< of x, if x is a routed tensor
+  std::shared_ptr<routing const> routes;  ///< the routes of x, if x is a routed tensor
 };
 
 /// Returns `count` evenly spaced numbers in (low, high), in a shuffled order.
