@@ -14,9 +14,9 @@
 //     if (trainer.steps_done() % 100 == 0) checkpoint::save("run", trainer, {.keep = 3});
 //   }
 //
-// On the same mesh with the same plan, a training run that was resumed continues bit for bit as if
-// it had not been interrupted, if its data and its schedule are functions of the step. The model
-// must be placed with the same seed, on which dropout depends. Some checkpoints have more:
+// A training run that is resumed on the same mesh with the same plan continues bit for bit as if it
+// had not been interrupted, if its data and its schedule are functions of the step. The model must
+// be placed with the same seed, on which dropout depends. Some checkpoints have more:
 //
 // - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
 //   plan or mesh, or other pipeline stages, a run cannot use them, so its errors begin with zeros.

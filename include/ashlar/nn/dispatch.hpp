@@ -24,9 +24,9 @@
 // net.
 //
 // A balance loss over a group of several micro-batches (moe_options::balance_over) is known only
-// when all of them have taken their forward passes. So a backward pass of such a layer reads the
-// loads of the experts in the other micro-batches from the log (mixture_log.hpp), and
-// layer_spec::turns_together lets the program run the forward passes of a group before its backward
+// when all of them have taken their forward passes. So the backward pass of one micro-batch reads
+// the loads of the experts in the other micro-batches from the log (mixture_log.hpp). Because of
+// layer_spec::turns_together, the program runs the forward passes of a group before its backward
 // passes.
 
 #include <algorithm>

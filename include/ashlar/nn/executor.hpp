@@ -89,8 +89,8 @@ class executor {
   /// of the run.
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
-  /// Returns the seconds that the last run waited for crossings, from or to other parts of a
-  /// pipeline.
+  /// Returns how many seconds the last run waited for sends to and receives from other parts of a
+  /// pipeline's mesh.
   double seconds_waited() const { return waited_; }
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
@@ -306,7 +306,7 @@ class executor {
     operation_label const named(mesh_, name.c_str());
     if constexpr (Processor::is_host) p.rows()->exchange(mesh_);
   }
-  /// Adds the gradient of a tied parameter's later use to that of its first use.
+  /// Adds the gradient of a tied parameter's later use to the gradient of its first use.
   void add(step::action const& a) {
     int const added = a.reads[0], to = a.adds[0];
     add_gradient(on_.tensor(added), on_.tensor(to));

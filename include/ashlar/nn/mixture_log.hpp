@@ -74,8 +74,8 @@ struct mixture_log {
   /// `notes_faults` is true, the pass stores the fault in `fault` and goes on. If it is false, the
   /// pass throws an error, except in a pipeline, where the pass goes on silently.
   bool notes_faults = false;
-  /// The first pass of a step with logits that are not finite, and the number of its first token
-  /// with such logits.
+  /// The first pass of a step in which the router's logits are not finite, and the number of the
+  /// first token in this pass with such logits.
   std::optional<std::pair<mixture_pass, std::int64_t>> fault;
   /// How many tokens chose each expert in the passes of this step, for balance losses over several
   /// micro-batches (moe_options::balance_over).

@@ -21,7 +21,8 @@
 namespace ashlar::nn::detail {
 
 /// Copies the values of `planned` samples, from sample number `first` on, to `part`. If fewer
-/// samples are left, copies the last one of all `samples` repeatedly.
+/// samples are left, fills the rest of `part` with copies of the last sample. `samples` is the
+/// number of samples in `all`.
 template <class Value>
 void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t first,
                   std::size_t planned, std::span<Value> part) {

@@ -8,12 +8,12 @@
 //   skip(f)       along dim 1: the channels of images, or the features of rows
 //   skip<2>(f)    along dim 2, such as the features of token sequences
 //
-// Only the extent of this dim may differ between x and f(x). In a plan a skip consists of a begin
-// element, the elements of f and an end element, as a residual does (residual.hpp), and both ends
-// have the same placements. At both ends, no mesh axis splits the dim that is concatenated, so the
-// end only copies within each rank. In the backward pass, the end cuts dy into the gradients of
-// both branches, and the begin adds the gradients of x from both branches. The skipped value and
-// its gradient are never redistributed.
+// Only the extent of this dim may differ between x and f(x). In a plan, a skip consists of a begin
+// element, the elements of f and an end element, as a residual does (residual.hpp). Both ends have
+// the same placements. At both ends, no mesh axis splits the dim that is concatenated, so the end
+// only copies within each rank. In the backward pass, the end cuts dy into the gradients of both
+// branches, and the begin adds the gradients of x from both branches. The skipped value and its
+// gradient are never redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/branched_net.hpp>

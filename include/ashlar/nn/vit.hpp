@@ -53,8 +53,8 @@ constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads))),
                residual(chain(layer_norm(features), perceptron(features, hidden))));
 }
-/// Returns an encoder block with a layer scale at the end of each residual, whose gains begin as
-/// `scale`.
+/// Returns an encoder block with a layer scale at the end of each residual. `scale` is the initial
+/// value of all gains.
 constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t hidden,
                          double scale) {
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads),
@@ -94,13 +94,13 @@ constexpr auto vit_of(vit_options const& o, Block const& block) {
 }  // namespace detail
 
 /// Returns a vision transformer. Input: image_batch of `image` rows and columns; output: [batch,
-/// classes]. Throws ashlar::error if the patches do not divide the image, or the heads the
-/// features.
+/// classes]. Throws ashlar::error if the height of a patch does not divide the height of an image,
+/// or if the number of heads does not divide the number of features.
 constexpr auto vit(vit_options const& o) {
   return detail::vit_of(o, vit_block(o.features, o.heads, o.hidden));
 }
-/// Returns the same net with a layer scale at the end of each residual, whose gains begin as
-/// `scale`.
+/// Returns a vision transformer with a layer scale at the end of each residual. `scale` is the
+/// initial value of all gains. Throws ashlar::error in the same cases as the overload above.
 constexpr auto vit(vit_options const& o, double scale) {
   return detail::vit_of(o, vit_block(o.features, o.heads, o.hidden, scale));
 }

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// What the layers with a sliding window, convolution and pooling, have in common. The functions
-// check the window and the input, let plans split images along their height, and say which rows of
-// the images a rank then has.
+// Functions for the layers with a sliding window: convolution and pooling. They check the window
+// and the input, let plans split images along their height, and say which rows of the images a rank
+// then has.
 
 #include <limits>
 #include <string>
