@@ -4,7 +4,7 @@
 #pragma once
 
 // Writes checkpoints in the background. save() copies the values and returns; a thread writes the
-// copy while the training goes on. At most one checkpoint is being written at a time.
+// copy while training goes on. At most one checkpoint is being written at a time.
 //
 //   checkpoint::background_save saves("run", mesh, {.keep = 3});
 //   while (...) {
@@ -46,7 +46,7 @@ class background_save {
     if (job_ != nullptr && job_->thread.joinable()) job_->thread.join();
   }
 
-  /// Calls finish() for the previous checkpoint, then begins to write a checkpoint of a training.
+  /// Calls finish() for the previous checkpoint, then begins to write a checkpoint of `t`.
   /// Every rank calls it, between steps. Throws ashlar::error on every rank if the previous
   /// checkpoint or the new folder cannot be written. Communicates what finish() does, then a
   /// reduction and a broadcast of 8 bytes.

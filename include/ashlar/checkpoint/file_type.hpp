@@ -35,7 +35,7 @@ namespace detail {
 
 /// The element type of an array in a file: that of a tensor, or float16.
 struct file_type {
-  std::optional<element_type> type;  ///< nothing: float16
+  std::optional<element_type> type;  ///< empty for float16
 
   std::int64_t bytes() const { return type ? size_of(*type) : 2; }
   bool is_floating() const { return type != element_type::i32 && type != element_type::i64; }

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The folder of a training's checkpoints:
+// The folder with the checkpoints of a training run:
 //
 //   step-000000100.json                         the index, which completes the checkpoint
 //   step-000000100.0/rank-0.safetensors, ...    the values that each rank wrote
 //
 // The number after the point counts the attempts to write this checkpoint, from 0. A new attempt at
 // the same step writes into another folder, so the complete checkpoint stays until the new index
-// replaces its index. One training at a time may use a folder.
+// replaces its index. Only one training run at a time may use a folder.
 
 #include <algorithm>
 #include <cerrno>
@@ -137,7 +137,7 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
 /// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
 /// `folder`. If there is no complete checkpoint of `step`, first removes the folders of attempts
 /// that were never completed. Throws ashlar::error if this fails, or if `folder` has a checkpoint
-/// of a later step, which then belongs to another training.
+/// of a later step, which then belongs to another training run.
 inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
   std::error_code failed;
   if (std::filesystem::create_directories(folder, failed))

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Says which published tensors of GPT-2 have the parameters of nn::gpt and nn::tied_gpt (Radford et
-// al. 2019; the names are those of its safetensors files on Hugging Face):
+// Says which published tensors of GPT-2 contain the parameters of nn::gpt and nn::tied_gpt (Radford
+// et al. 2019). The names of the tensors are from the safetensors files on Hugging Face:
 //
 //   parameter of nn::gpt   published tensor               remark
 //   0.table                wte.weight
@@ -63,7 +63,7 @@ inline auto gpt2_views(std::string prefix = "") {
     if (layer == "1.0") return whole(block + "ln_2" + last);
     if (layer == "0.1.2") {
       auto views = whole(block + "attn.c_proj" + last);
-      if (a.extents.rank() == 3)  // GPT-2 joins the heads and their features
+      if (a.extents.rank() == 3)  // GPT-2 joins the heads and their features in one dim
         views[0].expected = {a.extents[0] * a.extents[1], a.extents[2]};
       return views;
     }

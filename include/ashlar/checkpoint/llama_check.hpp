@@ -8,10 +8,10 @@
 // makes these comparisons:
 //
 //   compared                                              with
-//   numbers of layers, heads and key heads, extents,      the config.json beside the files, if there
-//   rotary base and scaling, ε of the norms, tied head    is one
-//   a tied head, if no config.json states it              the values of the files' own head, if they
-//                                                         have one
+//   numbers of layers, heads and key heads, extents,      the config.json beside the files, if it
+//   rotary base and scaling, ε of the norms, tied head    exists
+//   a tied head, if no config.json states it              the values of the head in the files, if
+//                                                         they have one
 //
 // Rotary base, scaling and ε are constants of the layers (step::layer_constant).
 
@@ -64,7 +64,7 @@ class config_differences {
 /// Compares an attention with a config.json.
 inline void compare_attention(search::layer_spec const& spec, io::llama_config const& c,
                               config_differences& found) {
-  // The spec is that of nn::grouped_attention_core.
+  // This is the spec of an nn::grouped_attention_core.
   std::int64_t const groups = spec.x[2], size = (spec.x[3] - spec.y[3]) / 2;
   found.compare("num_attention_heads", c.heads, groups * spec.y[3] / size);
   found.compare("num_key_value_heads", c.kv_heads, groups);

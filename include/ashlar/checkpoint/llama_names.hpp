@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama (the
-// names are those of its safetensors files on Hugging Face):
+// Says which published tensors of Llama contain the parameters of nn::llama and nn::tied_llama. The
+// names of the tensors are from the safetensors files on Hugging Face:
 //
 //   parameter of nn::llama   published tensor
 //   0.table                  model.embed_tokens.weight
@@ -20,9 +20,9 @@
 //   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::llama_views(),
 //                               {.converts = true});  // published files are often bfloat16
 //
-// The published matrices of projections are [out, in], those of nn::llama [in, out]. nn::attention
-// has the queries of a key head, then its key and its value in one matrix; the published order of
-// the heads is the same in q_proj, k_proj and v_proj.
+// The published matrices of projections are [out, in], and the matrices of nn::llama are [in, out].
+// nn::attention has one matrix with the queries, the key and the value of each key head, in this
+// order. The heads have the same order in q_proj, k_proj and v_proj.
 //
 // In these files and in nn::attention, rotary positions rotate the pairs (i, i + head_dim / 2), so
 // the rows of q_proj and k_proj keep their order. The files that Meta publishes are for pairs (2 i,

@@ -38,11 +38,12 @@ namespace detail {
 /// memory. `from` is the element type in the file, `to` that of the shard.
 inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece, file_type from,
                        box const& shard, element_type to, void* values) {
-  constexpr std::int64_t most_bytes = 16 << 20;  // the size of a buffer
+  constexpr std::int64_t most_bytes = 16 << 20;  // the size of the buffer, unless a row is larger
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
   // Reads whole rows of the piece, since they are contiguous in the file. A row has one index of
-  // the first dim with more than one index. A slab is some successive rows, read at once.
+  // dim d, the first dim in which the piece has more than one index. A slab is some successive
+  // rows, read at once.
   int d = 0;
   while (d < region.rank() - 1 && piece.where[d].size == 1) ++d;
   box rows = piece.where;
@@ -235,8 +236,9 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
 }
 
 /// Reads arrays from safetensors files that have a tensor of the same shape for each array.
-/// `name_of` gets the name of an array and returns the name of its tensor. Errors and communication
-/// are those of the function above.
+/// `name_of` gets the name of an array and returns the name of its tensor. Throws ashlar::error on
+/// every rank if a tensor is missing or has another shape or type, or if a file is not a
+/// safetensors file. Communicates: two reductions of 8 bytes.
 template <class Processor, class NameOf>
   requires std::is_invocable_r_v<std::string, NameOf, std::string const&>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,

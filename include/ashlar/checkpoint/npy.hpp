@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes
-// and reads its own part, and no value moves between ranks.
+// Saves a tensor as a .npy file, the format of Python's numpy.save and numpy.load, and loads such a
+// file. Each rank writes and reads its own part, and no value moves between ranks.
 //
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
@@ -60,7 +60,8 @@ inline void write_box(written_file const& file, std::int64_t position, shape con
   }
 }
 
-/// Reads the header of a .npy file. Throws ashlar::error that names the file.
+/// Reads the header of a .npy file. If the header is wrong, throws an ashlar::error that names the
+/// file.
 inline io::npy_header read_npy_header(opened_file const& file) {
   auto const size = file.size();
   std::string bytes(std::min<std::size_t>(static_cast<std::size_t>(size), io::most_npy_header + 12),
@@ -70,7 +71,7 @@ inline io::npy_header read_npy_header(opened_file const& file) {
   std::string fault = fault_of([&] { header = io::parse_npy_header(bytes); });
   if (fault.empty() && header.data + header.extents.elements() * size_of(header.type) > size)
     fault = "it is shorter than its header says.";
-  if (fault.ends_with('.')) fault.pop_back();  // refuse() adds it
+  if (fault.ends_with('.')) fault.pop_back();  // refuse() adds a full stop
   if (!fault.empty()) file.refuse(fault);
   return header;
 }

@@ -32,7 +32,7 @@ inline box piece_of(stored_array const& array, int rank, std::int64_t number) {
   if (piece.elements() == 0) return piece;
   topology const& t = array.part.axes;
   auto const c = t.coordinates_of(position_in(array.part, rank));
-  std::int64_t holders = 1, mine = 0;  // their number, and this rank's position among them
+  std::int64_t holders = 1, mine = 0;  // the number of holders, and this rank's position
   for (int a = 0; a < t.axes(); ++a) {
     if (!array.placement[a].is_broadcast()) continue;
     holders *= t.extent(a);

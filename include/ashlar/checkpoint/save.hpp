@@ -36,7 +36,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 
 namespace detail {
 
-/// Calls f(data) with the `bytes` bytes of a piece in host memory.
+/// Calls f(data), where `data` points to the bytes of a piece in host memory.
 template <class Processor, class F>
 void with_piece(basic_mesh<Processor> const& m, stored_array const& a, box const& piece, F f) {
   auto const offset = offset_of(box_of(a, m.rank_of_whole()), piece) * size_of(a.type);
@@ -83,7 +83,7 @@ void for_each_piece(file_layout const& layout, std::vector<stored_array> const& 
   }
 }
 
-/// Returns the index of a checkpoint that the ranks `all` wrote, whose files are in folder
+/// Returns the index of a checkpoint. The ranks `all` have written its files into the folder
 /// `attempt`. `hashes` has the hash of each rank's file.
 inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, mesh_part const& all,
                                      std::string const& attempt, std::int64_t step,

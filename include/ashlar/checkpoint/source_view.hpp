@@ -4,7 +4,7 @@
 #pragma once
 
 // Says where the files of another program have the values of an array. Another program may give its
-// tensors other names, transpose them, or join several of them in one. A view maps a part of an
+// tensors other names, transpose them, or join several of them into one. A view maps a part of an
 // array to a tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j'
 // strides[1] of the row-major tensor, where i' and j' count from the first index of the part.
 
@@ -22,15 +22,15 @@
 namespace ashlar::checkpoint {
 
 struct source_view {
-  std::string tensor;       ///< the name in the files
-  box where;                ///< the part of the array
+  std::string tensor;       ///< the name of the tensor in the files
+  box where;                ///< the part of the array that is read from the tensor
   std::int64_t offset = 0;  ///< where the part begins in the tensor, in elements
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
-  /// The tensor to read instead if the files do not have `tensor`. It is read only if every tensor
-  /// with the extents `expected` in the files is read by some view, because any other one could be
-  /// `tensor` under another name. An empty text means that there is no such tensor.
+  /// The tensor to read instead if the files do not have `tensor`, or an empty text. This tensor is
+  /// read only if the views read every tensor in the files that has the extents `expected`. A
+  /// tensor that they do not read could be `tensor` under another name.
   std::string otherwise;
   std::string advice;  ///< a sentence for the error if the files do not have the tensor, or ""
 };
@@ -62,9 +62,9 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 
 namespace detail {
 
-/// If the files do not have the tensor of a view, replaces it by the view's `otherwise` if this is
-/// allowed. views[i] are the views of arrays[i]. Throws ashlar::error if the files do not have the
-/// tensor of a view. The error names the tensors that could be it.
+/// If the files do not have the tensor of a view, lets the view read its `otherwise` instead, if
+/// source_view permits this. Else throws an ashlar::error that names the tensors that could be the
+/// missing one. views[i] are the views of arrays[i].
 inline void choose_tensors(std::vector<stored_array> const& arrays,
                            std::vector<std::vector<source_view>>& views,
                            io::checkpoint_index const& index) {

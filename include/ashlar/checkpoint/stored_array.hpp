@@ -33,8 +33,8 @@ struct stored_array {
   void* shard = nullptr;        ///< this rank's shard, in the memory of the mesh's processor
 };
 
-/// Returns the description of an array with the extents, the placement and the mesh of `x`. This
-/// rank's shard of it is at `shard`.
+/// Returns the description of an array with the extents, the placement and the mesh of `x`. `shard`
+/// points to this rank's shard of the array.
 template <class Tensor>
 stored_array array_like(std::string name, Tensor const& x, element_type type, void* shard) {
   return {std::move(name), type, x.extents(), x.placement(), x.mesh().as_part(), shard};

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Saves a training to a folder and resumes it: the values of all parameters, the state of the
-// optimizer and the number of steps. The training can go on with another number of ranks, another
-// mesh and another plan, with other pipeline stages or none.
+// Saves a training run to a folder and resumes it: the values of all parameters, the state of the
+// optimizer and the number of steps. The run can go on with another number of ranks, another mesh
+// and another plan, with other pipeline stages or none.
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
@@ -14,15 +14,17 @@
 //     if (trainer.steps_done() % 100 == 0) checkpoint::save("run", trainer, {.keep = 3});
 //   }
 //
-// On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
+// A training run that is resumed on the same mesh with the same plan continues bit for bit as if it
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. If gradients have wires with feedback
-// (sync/encoded.hpp), a checkpoint also has their errors. Another plan or mesh, or other pipeline
-// stages, cannot use them, so there the errors begin with zeros. If gradients are delayed
-// (sync/delayed.hpp), a checkpoint also has those that the next updates will take. A training with
-// another plan or mesh forgets them: its first updates take the gradients of its own first steps.
-// If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the metadata has
-// the numbers of those that it did square, which any plan continues.
+// be placed with the same seed, on which dropout depends. Some checkpoints have more:
+//
+// - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
+//   plan or mesh, or other pipeline stages, a run cannot use them, so its errors begin with zeros.
+// - If gradients are delayed (sync/delayed.hpp), the gradients that the next updates will take.
+//   With another plan or mesh, a run ignores them: its first updates take the gradients of its own
+//   first steps.
+// - If wires have kept AdamW from squaring some gradients (train/sent_gradient.hpp), the numbers of
+//   gradients that AdamW did square. A run with any plan continues these numbers.
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,8 +39,8 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns the arrays that a training consists of: the values of the parameters, and the arrays of
-/// the optimizer with names such as "first_moment/0.table".
+/// Returns the arrays of a training run: the values of the parameters, and the arrays of the
+/// optimizer with names such as "first_moment/0.table".
 template <class Model, class Optimizer>
 std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   std::vector<stored_array> arrays;
@@ -61,7 +63,8 @@ std::vector<stored_array> wire_arrays_of(train::trainer<Model, Optimizer>& t) {
   return arrays;
 }
 
-/// The names of arrays with delayed gradients begin with this text and their age in steps.
+/// The names of arrays with delayed gradients begin with this text and the age of the gradient in
+/// steps.
 inline constexpr char const* delayed_prefix = "delayed_gradient.";
 
 /// Returns the arrays with delayed gradients. They fit only the same plan on the same mesh.
@@ -85,10 +88,11 @@ std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
 
 /// Reads the parameters of a model from safetensors files that other programs made. `map` is the
 /// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). It gets the names of
-/// parameters, nn::parameter::path(). If it has a member check(problem, files), as llama_views has,
-/// this compares the net with the files first. Every rank calls it. Errors and communication are
-/// those of load_files, and a reduction of 8 bytes after check(); after an error of load_files, the
-/// parameters may have been changed.
+/// parameters, nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
+/// has, load_parameters first calls it to compare the net with the files. Every rank must call
+/// load_parameters. Throws the errors of check() and of load_files on every rank; after an error of
+/// load_files, the parameters may have been changed. Communicates: what load_files and
+/// model::renew() do, and a reduction of 8 bytes after check().
 template <class Model, class Map>
 void load_parameters(std::vector<std::filesystem::path> const& files, Model& model, Map const& map,
                      load_options const& options = {}) {
@@ -104,17 +108,18 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
   model.renew();
 }
 
-/// The key of the model's seed in the metadata of a checkpoint.
+/// The key in a checkpoint's metadata for the seed of the model.
 inline constexpr char const* seed_key = "ashlar seed";
 
-/// The key of the plan, the mesh and the stages of which the errors of wires are, in the metadata.
+/// The key in the metadata for the plan, the mesh and the stages to which the errors of wires
+/// belong.
 inline constexpr char const* wire_key = "ashlar wires";
 
-/// The key of the delayed gradients, in the metadata: the first step whose gradients the training
-/// has (trainer::first_gradient), and the plan, the mesh and the stages.
+/// The key in the metadata for delayed gradients. Its value is the first step whose gradients the
+/// training has (trainer::first_gradient), then the plan, the mesh and the stages.
 inline constexpr char const* delay_key = "ashlar delays";
 
-/// The key of the numbers of squares in the averages of squared gradients, in the metadata.
+/// The key in the metadata for the numbers of squares in the averages of squared gradients.
 inline constexpr char const* squares_key = "ashlar squares";
 
 /// Returns a text that is the same for equal plans on equal meshes, with equal pipeline stages or
@@ -129,8 +134,8 @@ std::string plan_text(Model const& model) {
   return text;
 }
 
-/// Returns the options with the seed of the model in the metadata, with its plan if it has wires or
-/// delays, and with the numbers of squares of its gradients if updates did not square all of them.
+/// Returns the options with more metadata: the seed of the model, its plan if it has wires or
+/// delays, and the numbers of squares of its gradients if updates did not square all of them.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   options.metadata[seed_key] = std::to_string(t.model().seed());
@@ -142,8 +147,8 @@ save_options with_own_metadata(save_options options, train::trainer<Model, Optim
   return options;
 }
 
-/// Writes a checkpoint of a training. Every rank calls it, between steps. Throws ashlar::error on
-/// every rank if any rank fails; then the checkpoints before it are still there, and the training
+/// Writes a checkpoint of a training run. Every rank calls it, between steps. Throws ashlar::error
+/// on every rank if any rank fails; then the checkpoints before it are still there, and training
 /// may go on. Communicates a few bytes (checkpoint/save.hpp).
 template <class Model, class Optimizer>
 void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>& t,
@@ -152,10 +157,10 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
 }
 
 /// Continues from the newest complete checkpoint in a folder, and returns the index of this
-/// checkpoint. If there is no complete checkpoint, returns nothing and leaves the training as it
+/// checkpoint. If there is no complete checkpoint, returns nothing and leaves the trainer as it
 /// was. Every rank calls it. Throws ashlar::error on every rank if the checkpoint is of another
-/// net, optimizer or seed; then, too, the training is as it was. Also throws if a file is damaged
-/// or cannot be read; then the parameters may have been changed.
+/// net, optimizer or seed; then, too, the trainer is as it was. Also throws if a file is damaged or
+/// cannot be read; then the parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,

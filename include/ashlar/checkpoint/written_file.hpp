@@ -21,10 +21,11 @@
 
 namespace ashlar::checkpoint::detail {
 
-/// A file that is open for writing. Throws an ashlar::error of `operation` if a call fails.
+/// A file that is open for writing. If a call fails, throws an ashlar::error that begins with the
+/// text `operation`.
 class written_file {
  public:
-  /// `flags` are those of open(2) besides O_WRONLY, such as O_CREAT.
+  /// `flags` are flags of open(2), such as O_CREAT, in addition to O_WRONLY.
   written_file(char const* operation, std::filesystem::path path, int flags)
       : operation_(operation), path_(std::move(path)),
         file_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666)) {

@@ -13,9 +13,9 @@
 //
 // In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
 // In any other dim, the box has the full range. A partial axis does not change the box: every rank
-// along it holds an addend for each element of the box. One rank always has the largest box. Along
-// an axis on which the tensor is owned, its coordinate is that of the owner; along every other axis
-// it is 0. The cost model relies on this.
+// along it holds an addend for each element of the box. One rank always has the largest box. Its
+// coordinate along an axis on which the tensor is owned is that of the owner; along every other
+// axis, its coordinate is 0. The cost model relies on this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>
@@ -32,7 +32,7 @@ struct box {
   int chosen = 0;  ///< experts per token of a routed tensor, or 0 for a dense tensor
   int fullest = evenly_full;
   std::int64_t experts = 0;
-  bool is_outside = false;  ///< whether a box without dims has no element
+  bool is_outside = false;  ///< for a box without dims: whether it has no element
 
   constexpr int rank() const { return dim.size(); }
   constexpr interval const& operator[](int d) const { return dim[d]; }

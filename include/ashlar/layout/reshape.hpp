@@ -18,10 +18,10 @@
 //                           the axis splits the dim of the new shape with stride <= f < stride ·
 //                           extent. For example, 8x6 with [S(0)] on 2 ranks has f = 24. A reshape
 //                           to 4x2x6 with strides 12, 6 and 1 has [S(0)], since 12 <= 24 < 48.
-//   the rank has none       The axis is called idle. The axes outside of it have left at most one
-//                           index of the dim, which the rank at coordinate 0 holds. The same must
-//                           be true in q. So in q the axis becomes the innermost axis of a dim of
-//                           which the rank at coordinate 0 has at most one index.
+//   the rank has none       The axis is called idle. The axes outside of it have already cut the
+//                           dim down to one index or none, which the rank at coordinate 0 holds.
+//                           The same must be true in q. So in q the axis becomes the innermost
+//                           axis of a dim of which the rank at coordinate 0 has at most one index.
 //   the axis has extent 1   No rank has coordinate 1. Any dim would be correct, and the axis is
 //                           treated like a live one.
 //
@@ -65,7 +65,8 @@ struct flat_indices {
   friend constexpr bool operator==(flat_indices const&, flat_indices const&) = default;
 };
 
-/// Returns the row-major strides. An extent of 0 counts as 1, so that the strides are not 0.
+/// Returns the row-major strides of a tensor with these extents. An extent of 0 counts as 1, so
+/// that the strides are not 0.
 constexpr shape strides_of(shape const& extents) {
   shape s = extents;
   std::int64_t stride = 1;
@@ -118,8 +119,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 
 }  // namespace detail
 
-/// Returns whether p and q have the same partial axes with the same reductions. If they have not, a
-/// reshape from p to q needs communication, since only communication can add up addends.
+/// Returns whether p and q have the same partial axes with the same reductions. If not, a reshape
+/// from p to q needs communication, since only communication can add up addends.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)

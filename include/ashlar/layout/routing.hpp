@@ -67,8 +67,8 @@ inline void check_routes(routing const& r) {
   }
 }
 
-/// The rows of a routed tensor (see above) that lie in a box of it, in the order in which a rank
-/// stores them.
+/// The rows of a routed tensor (see above) that lie in a box of the tensor, in the order in which a
+/// rank stores them.
 struct routed_rows {
   std::shared_ptr<routing const> routes;
   box within;

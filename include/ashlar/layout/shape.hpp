@@ -8,10 +8,10 @@
 //
 // A routed tensor [tokens.., experts, features] of a mixture of experts has rows of features for
 // only `chosen` experts of each token (layout/routing.hpp). All other rows are zero and are not
-// stored. Its placements are those of a dense tensor with these extents. How many rows a shard has
-// depends on the routes. Predictions of bytes and seconds assume that the routes are distributed
-// evenly: they count the share chosen / experts of the dense number of elements. If mesh axes split
-// the dim of the experts, predictions can count more for the fullest shard (routed_elements).
+// stored. It is placed like a dense tensor with these extents. How many rows a shard has depends on
+// the routes. Predictions of bytes and seconds assume that the routes are distributed evenly: they
+// count the share chosen / experts of the dense number of elements. If mesh axes split the dim of
+// the experts, predictions can count more for the fullest shard (routed_elements).
 
 #include <cstdint>
 #include <string>
@@ -27,8 +27,8 @@ inline constexpr int evenly_full = 1000;
 
 /// Returns the number of elements that predictions count for a part of a routed tensor. The part
 /// has `own` of the `experts` experts, and would have n elements if all rows were stored. `chosen`
-/// and `fullest` are those of `shape`. The result is limited, because a token has at most
-/// min(chosen, own) rows in the part.
+/// and `fullest` have the same meaning as in `shape`. The result is limited, because a token has at
+/// most min(chosen, own) rows in the part.
 constexpr std::int64_t routed_elements(std::int64_t n, int chosen, int fullest, std::int64_t own,
                                        std::int64_t experts) {
   std::int64_t const even = n * chosen / experts;

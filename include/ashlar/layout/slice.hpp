@@ -8,7 +8,8 @@
 //
 //   slices_locally        true if each rank holds the indices of the operand that its part of the
 //                         result has
-//   concatenates_locally  true if the same holds for every operand of the concatenation
+//   concatenates_locally  true if each rank holds, of every operand, the indices that its part of
+//                         the result has
 //
 // Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
 // a balanced split of a different extent cuts at different positions. The exceptions are:

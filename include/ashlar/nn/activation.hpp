@@ -13,8 +13,8 @@
 
 namespace ashlar::nn {
 
-/// A layer that computes y = f(x) for each element of x, which may have any extents. Its passes do
-/// not communicate.
+/// A layer that computes y = f(x) for each element of x. The tensor x may have any extents. The
+/// passes do not communicate.
 template <class Functor>
 class activation {
  public:

@@ -21,14 +21,14 @@ namespace ashlar::nn {
 
 /// The extents of the net. The defaults are the published ones (Krizhevsky 2014).
 struct alexnet_options {
-  std::int64_t image = 224;  ///< rows and columns of an image; at least 63
+  std::int64_t image = 224;  ///< the height and width of an image, in pixels; at least 63
   /// The number of channels of the first convolution. The numbers of channels of the other
   /// convolutions are multiples of it.
   std::int64_t width = 64;
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< the number of channels of an image
-  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
+  bool halo = false;          ///< whether plans may split the rows of images (convolution.hpp)
 };
 
 /// Returns the net. Input: image_batch; output: [batch, classes]. Throws ashlar::error if the

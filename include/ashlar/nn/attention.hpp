@@ -8,7 +8,8 @@
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// The sequence may consist of two dims. So the tokens of an image are its pixels, row by row:
+// The tokens of an image are its pixels, row by row. So for images, the sequence consists of two
+// dims:
 //
 //   q k v [batch, height, width, heads, 3 head_dim]  ->  [batch, height, width, heads, head_dim]
 //
@@ -27,9 +28,9 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// Runs the forward pass of an attention on the next tokens of sequences. The keys and values of
-/// earlier tokens are in the cache of the pass, and those of the next tokens are added to it. This
-/// runs on the host only: nn::generator does not compile for other meshes.
+/// Runs the forward pass of an attention layer on the next tokens of sequences. The keys and values
+/// of earlier tokens are in the cache of the pass. The keys and values of the next tokens are added
+/// to it. This runs on the host only: nn::generator does not compile for other meshes.
 template <class Call, class Y, class Sums>
 void forward_cached([[maybe_unused]] Call const& c,
                     [[maybe_unused]] device::host::grouped_extents const& e, [[maybe_unused]] Y* y,

@@ -6,14 +6,14 @@
 // The part of a micro-batch that one rank reads. The part follows from the rank's program and the
 // placements of the plan:
 //
-//   input     the box of the input that remains on the rank after the redistributions of the
-//             input. If the program also reads the input in another way, for example to send it,
-//             this box is the whole input.
-//   context   the samples (indices of dim 0) that the rank has in those layers that read a context,
-//             a part of the batch beside the input (layer_spec::context)
+//   input     the box of the input that remains on the rank after the program's slices of the
+//             input (redistributions without communication). If the program also reads the
+//             input in another way, for example to send it, this box is the whole input.
+//   context   the samples (indices of dim 0) whose context the rank's layers read. A context is
+//             a part of the batch beside the input (layer_spec::context).
 //   target    the box of the targets that belong to the rank's rows of the loss's input
 //
-// In a pipeline, each of these boxes is empty on a rank whose stages do not read the data.
+// In a pipeline, a rank's box is empty if none of the rank's stages reads these data.
 
 #include <algorithm>
 

@@ -10,12 +10,13 @@
 //   branch(f, g, join::concat<1>)      f(x), then g(x), along dim 1
 //   branch(f, g, formula(..))          a formula of f(x) and g(x) (formula_join.hpp)
 //
-// In the backward pass, the gradients that f and g make for x are added. In a plan a branch
-// consists of a begin element, the elements of f, a turn element, those of g, and an end element.
-// Both nets go from the placements of the begin to those of the end, which a plan chooses: x is
-// redistributed before the branch or within a net, but the tensors that wait for the other net are
-// not. The turn computes nothing (step/problem.hpp). A net without layers is refused, since the
-// branch is then a residual or a skip.
+// In the backward pass, the gradients that f and g make for x are added. In a plan, a branch
+// consists of a begin element, the elements of f, a turn element, the elements of g, and an end
+// element. A plan chooses the placements at the begin and at the end. Both nets start from the
+// former and finish at the latter. So x can be redistributed before the branch and tensors can be
+// redistributed inside f and g, but a tensor that waits for the other net is not redistributed. The
+// turn computes nothing (step/problem.hpp). A net without layers is refused: that branch would be a
+// residual or a skip.
 //
 // A pipeline is not cut inside a branch. A plan recomputes a branch as a whole or not at all, so
 // segments inside it are ignored.
@@ -56,7 +57,7 @@ class branching {
     ends.name = "branch";
     ends.x = ends.y = x;
     ends.rows = independent_training_rows(x.rank());
-    ends.backward_values = 3 * static_cast<double>(x.elements());  // it adds two gradients
+    ends.backward_values = 3 * static_cast<double>(x.elements());  // the begin adds two gradients
     problem.add(ends, search::element_kind::branch_begin);
     search::layer_spec between;
     between.name = "branch";

@@ -7,14 +7,14 @@
 // concatenates x and f(x), and a branch adds, multiplies or concatenates f(x) and g(x). In a plan,
 // each of the two ends is an element, besides the elements of f:
 //
-// - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
-//   both branches.
+// - The begin passes x to both branches: to f and the skip branch, or to f and g. In the backward
+//   pass, it adds the gradients of both branches.
 // - The end adds, multiplies or concatenates the values of both branches in the forward pass. In
-//   the backward pass, an end that concatenates cuts its gradient into those of both branches, and
-//   one that multiplies computes both from the values that it has kept.
+//   the backward pass, an end that concatenates cuts dy into the gradients of both branches. An
+//   end that multiplies computes these gradients from dy and the values that it has kept.
 //
 // The turn of a branch, between the elements of f and those of g, has a node that never runs.
-// The begin computes nothing in the forward pass, and the end of a residual computes nothing in the
+// The begin computes nothing in the forward pass, and an end that adds computes nothing in the
 // backward pass. Programs have no actions for these two cases (step/program_builder.hpp).
 
 #include <ashlar/nn/node.hpp>
@@ -24,9 +24,9 @@
 
 namespace ashlar::nn {
 
-/// The begin or the end of a residual y = x + f(x), or the begin of a skip. In the forward pass,
-/// the end computes x + f(x). In the backward pass, the begin adds the gradients of x from both
-/// branches.
+/// The begin of a residual, a skip or a branch, or an end that adds. In the forward pass, an end
+/// adds the values of both branches, such as x and f(x). In the backward pass, a begin adds the
+/// gradients of x from both branches.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;
@@ -62,7 +62,7 @@ class concatenation_node final : public element_node<typename At::processor_type
   using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
 
  public:
-  /// `skipped` is the extent of the first tensor in dim Dim: of x, or of f(x).
+  /// `skipped` is the extent in dim Dim of the first tensor: x in a skip, f(x) in a branch.
   concatenation_node(char const* name, std::int64_t skipped) : name_(name), skipped_(skipped) {}
 
   void compute(step::action const& a, execution<processor>& on) override {

@@ -10,7 +10,7 @@
 //     of layers with statistics also statistic<K>()  make_statistic<K>()
 //     of losses                 also targets()  scale()  total()
 //     of layers with a context  also context<Rank>()
-//   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()  rows<K>()
+//   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>() rows<K>()
 //   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
 //
 // A forward pass returns its output and the values that the backward pass needs:
@@ -47,9 +47,9 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// A list with the number of dims of each parameter of a layer, such as ranks<2, 1> for a matrix
-/// and a bias, or of each statistic. A statistic is a tensor that the plan redistributes between
-/// two parts of a forward pass.
+/// A list with the number of dims of each parameter of a layer, or of each statistic. For example,
+/// ranks<2, 1> stands for a matrix and a bias. A statistic is a tensor that the plan redistributes
+/// between two parts of a forward pass.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
@@ -146,8 +146,8 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< in a pass: split like the rows of the loss's input
-  double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
+  any_tensor<Processor> targets;  ///< in a pass, they are split like the rows of the loss's input
+  double scale = 1;               ///< the factor of the gradient: 1 / (targets in the step's mean)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };
 
@@ -167,9 +167,9 @@ class forward_call : public layer_call<Types> {
         context_(context) {}
 
   /// Returns the input. If a window slides along a dim of the layer's input, as in a convolution,
-  /// and the plan splits this dim, then x() is larger than this rank's shard. It also has the
-  /// indices of neighbouring ranks that the windows of this rank's y cover (the halo,
-  /// layer_spec::halo), and x().local_box() says which indices it has.
+  /// and the plan splits this dim, then x() is larger than this rank's shard. It also contains the
+  /// halo (layer_spec::halo): those indices of neighbouring ranks that the windows of this rank's y
+  /// cover. x().local_box() says which indices x() contains.
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
   /// Returns the number of the layer's first stream of random numbers. A layer declares in
@@ -195,8 +195,9 @@ class forward_call : public layer_call<Types> {
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
   }
-  /// Returns the context, a part of the batch beside x such as captions, of the samples that this
-  /// rank has. Only a layer whose spec has a context may call this (layer_spec::context).
+  /// Returns the context of the samples that this rank has. A context is a part of the batch beside
+  /// x, such as captions. Only a layer whose spec has a context may call this
+  /// (layer_spec::context).
   template <int Rank>
   tensor<typename Types::value_type, Rank, dynamic, processor_type> context() const {
     return context_
@@ -233,8 +234,9 @@ class backward_call : public layer_call<Types> {
     return std::get<static_cast<std::size_t>(I)>(kept_);
   }
   /// Makes a tensor for the gradient of the input. Its elements are not initialized. If x had a
-  /// halo in the forward pass (see forward_call::x), the tensor has the same box as x then. The
-  /// step's program afterwards adds up the values that several ranks compute for the same element.
+  /// halo in the forward pass (see forward_call::x), the tensor has the same box as x had in that
+  /// pass. The step's program afterwards adds up the values that several ranks compute for the same
+  /// element.
   typename Types::input_gradient make_dx() const {
     using made = typename Types::input_gradient;
     if (dx_with_halo_ != nullptr)
@@ -263,7 +265,7 @@ class backward_call : public layer_call<Types> {
   typename Types::output_gradient const& dy_;
   Kept const& kept_;
   std::span<nn::parameter<processor_type> const> parameters_;
-  box const* dx_with_halo_;  // null: dx has no halo
+  box const* dx_with_halo_;  // null if dx has no halo
 };
 
 }  // namespace ashlar::nn

@@ -52,8 +52,8 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements of the chain in a plan, or -1 if it is known only at run time. The
-  /// elements of a plan are layers and the ends of residuals.
+  /// The number of elements of the chain in a plan, or -1 if it is known only at run time. An
+  /// element of a plan is a layer or one end of a residual, a skip or a branch.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);

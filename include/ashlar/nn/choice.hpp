@@ -62,9 +62,10 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-/// The placements of one parameter, as types: where the layer reads it (use), where backward passes
-/// make its gradient (grad), where it is stored (store), and where it is updated if not where it is
-/// stored (update); and whether its gradient is in rows.
+/// The placements of one parameter, as types: where the layer reads it (Use), where backward passes
+/// make its gradient (Grad), where it is stored (Store) and where it is updated (Update). An Update
+/// without axes means that the parameter is updated where it is stored. InRows says whether the
+/// gradient is in rows (gradient_rows.hpp).
 template <class Use, class Grad, class Store, class Update = sbp<>, bool InRows = false>
 struct typed_parameter {
   using use = Use;

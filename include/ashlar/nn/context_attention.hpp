@@ -13,11 +13,11 @@
 // of keys and values is the layer's parameter, [width, heads, 2 head_dim]. There is no bias. The
 // context is data, so it has no gradient.
 //
-// Plans may split the sequences, the dims of seq and the heads (signature/network.hpp). Every rank
-// has the whole context and reads the part of its sequences, so nothing is communicated. For the
-// backward pass, keys and values are kept, but not the scores. In a net, all layers with a context
-// read the same one; its values follow the input of each micro-batch (model.hpp). Initialization:
-// normal deviates of variance 1 / width.
+// Plans may split the samples (dim 0), the dims of seq and the heads (signature/network.hpp). Every
+// rank has the whole context and reads the part that belongs to its samples, so nothing is
+// communicated. For the backward pass, keys and values are kept, but not the scores. In a net, all
+// layers with a context read the same context. Its values follow the input of each micro-batch
+// (model.hpp). Initialization: normal deviates of variance 1 / width.
 
 #include <cmath>
 

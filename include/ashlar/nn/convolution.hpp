@@ -32,9 +32,9 @@ namespace ashlar::nn {
 
 struct convolution_options {
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< zeros added on every side
+  std::int64_t padding = 0;  ///< the number of zeros added on every side
   bool bias = true;
-  bool halo = false;  ///< plans may split the rows of images
+  bool halo = false;  ///< whether plans may split the rows of images
 };
 
 /// A layer that maps x [batch, in, height, width] to y [batch, out, h', w'].

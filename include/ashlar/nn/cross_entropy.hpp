@@ -7,14 +7,14 @@
 // -log softmax(logits)[target].
 //
 //   The logits are [.., classes], split by rows, split by classes, or replicated.
-//   A row with a target < 0 has loss 0. It counts as a row of the mean, or is left out of it
-//   (cross_entropy_options.hpp).
+//   A row with a target < 0 has loss 0. The options say whether the mean counts such a row or
+//   leaves it out (cross_entropy_options.hpp).
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
-// maximum of each row. A second one computes the sum of each row's exponentials, together with the
-// logit of its target, or its mean under the
-// distribution of label smoothing. The plan contains these two reductions and prices them like
-// every other redistribution.
+// maximum of each row. A second one computes two sums for each row: the sum of its exponentials,
+// and the logit of its target. With label smoothing, the mean of the row's logits under the
+// smoothed distribution takes the place of this logit. The plan contains these two reductions and
+// prices them like every other redistribution.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/cross_entropy_options.hpp>
@@ -91,7 +91,9 @@ class softmax_cross_entropy {
   /// The forward pass has three parts. Each works on this rank's logits:
   ///
   /// - Part 0 computes the maximum of each row.
-  /// - Part 1 computes each row's sum of exponentials, and the logit of its target.
+  /// - Part 1 computes each row's sum of exponentials, and the logit of its target. With label
+  ///   smoothing, it computes the mean of the row's logits under the smoothed distribution instead
+  ///   of this logit.
   /// - Part 2 computes the loss.
   ///
   /// After part 0 and after part 1, the plan reduces the results over the ranks.

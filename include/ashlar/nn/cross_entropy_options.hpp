@@ -21,14 +21,14 @@ namespace ashlar::nn {
 /// How a row with a negative target counts in the mean. Its loss and its gradient are 0 either way.
 ///
 ///   counted    as a row with loss 0: the mean is over all rows of a step
-///   left_out   not at all: the mean is over the other rows of a step, those of all its
-///              micro-batches on all ranks together
+///   left_out   not at all: the mean is over the other rows of a step, in all its micro-batches
+///              and on all ranks
 enum class ignored_rows : signed char { counted, left_out };
 
 struct cross_entropy_options {
-  /// The share of each row's target that is divided evenly among all classes, from 0 to 1. The
-  /// loss of a row is then log(sum of e^x) - sum of q x, where q is label_smoothing / classes for
-  /// each class, plus 1 - label_smoothing for the target.
+  /// The share of each row's target that is divided evenly among all classes, from 0 to 1. The loss
+  /// of a row with logits x is then log(sum of e^x) - sum of q x. Here q is label_smoothing /
+  /// classes for each class, plus 1 - label_smoothing for the target.
   double label_smoothing = 0;
   ignored_rows ignored = ignored_rows::counted;
 

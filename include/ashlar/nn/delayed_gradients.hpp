@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The gradients that a training has computed, but not yet used, because the plan delays them
+// The gradients that a training run has computed, but not yet used, because the plan delays them
 // (step::parameter_choice::delay). If the delay is d, the update of step t takes the gradient of
 // step t - d:
 //
@@ -57,13 +57,13 @@ class delayed_gradients {
 
   bool empty() const { return entries_.empty(); }
 
-  /// Fills the slots of pending sums. Must be called when a run begins.
+  /// Puts the pending sums into their slots of `on`. Must be called when a run begins.
   void take(execution<Processor>& on) const {
     for (auto const& e : entries_) on.set(e.slot, e.pending);
   }
 
   /// Returns the gradient of a parameter for the update of this step. `newest` is the gradient that
-  /// this step has synchronized. If the gradient is not delayed, returns `newest`.
+  /// this step has synchronized. If the delay is 0 or 1, returns `newest`.
   tensor_type due(int element, int index, tensor_type const& newest) {
     auto* const e = find(element, index);
     if (e == nullptr || e->kept.empty()) return newest;
@@ -71,9 +71,9 @@ class delayed_gradients {
     return e->kept.front();
   }
 
-  /// Sets the pending sum of a parameter's later use to zero, after `added` was made of it and
-  /// added to the pending sum of the first use. If the step then fails and is repeated, it adds
-  /// zeros.
+  /// Sets the pending sum of a tied parameter's later use to zero. Must be called after the step
+  /// has made the value `added` from this sum and has added it to the pending sum of the first use.
+  /// If the step then fails and is repeated, the repetition adds zeros.
   void forget_added(step::value const& added) {
     if (auto* const e = find(added.element, added.index)) set_to_zero(e->pending);
   }
@@ -82,8 +82,8 @@ class delayed_gradients {
   void advance() {
     for (auto& e : entries_) {
       if (!e.newest.empty()) {
-        // If the synchronization was a slice, `newest` may be a part of the pending sum, whose
-        // memory is used again. It is copied then.
+        // If the synchronization was a slice, `newest` may share the memory of the pending sum.
+        // This memory is used again, so `newest` is copied then.
         e.kept.push_back(shares_memory(e.newest, e.pending) ? copy_of(e.newest) : e.newest);
         e.kept.erase(e.kept.begin());
         e.newest = {};
@@ -107,9 +107,9 @@ class delayed_gradients {
   }
 
   /// Calls f(name, type, array, shard) for each gradient, as arrays of a checkpoint. `name` begins
-  /// with `prefix` and the age of the gradient in steps; `array` has the mesh, the extents and
-  /// the placement. The pending sums of the ranks are addends, so their arrays have one more dim.
-  /// The order and the names are the same on all ranks.
+  /// with `prefix` and the age of the gradient in steps. `array` has the mesh, the extents and the
+  /// placement, and `shard` points to the values. The pending sums of the ranks are addends, so
+  /// their arrays have one more dim. The order and the names are the same on all ranks.
   template <class F>
   void for_each_array(std::string const& prefix, F f) const {
     for (auto const& e : entries_) {
@@ -126,7 +126,7 @@ class delayed_gradients {
     int element, index, slot, delay;
     tensor_type pending;
     std::vector<tensor_type> kept{};  ///< synchronized gradients, the oldest first
-    tensor_type newest{};             ///< the gradient of the running step, if `kept` has any
+    tensor_type newest{};             ///< the gradient of the running step, if `kept` is not empty
   };
 
   parameter<Processor>& parameter_of(int element, int index) const {

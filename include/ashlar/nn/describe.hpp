@@ -24,7 +24,7 @@ struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< the number of sequences in one micro-batch
   std::int64_t length = 1;
-  int micro_batches = 1;  ///< the number per step; their gradients are added up
+  int micro_batches = 1;  ///< micro-batches per step; their gradients are added up
 
   constexpr shape extents() const { return {sequences, length}; }
 };
@@ -91,7 +91,8 @@ constexpr shape context_extents(search::basic_problem<N> const& problem) {
 
 namespace detail {
 
-/// Throws ashlar::error if layers of the net read contexts of different extents.
+/// Throws ashlar::error if layers of the net read contexts of different extents, or if a context is
+/// not [samples, length, width] with as many samples as its layer's input.
 template <int N>
 constexpr void check_contexts(search::basic_problem<N> const& problem) {
   shape const one = context_extents(problem);

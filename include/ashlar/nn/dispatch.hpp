@@ -12,20 +12,22 @@
 //   row      = (x, p of the expert), one row for each of the token's experts
 //
 // The result is a routed tensor [tokens.., experts, features + 1]. The last feature of a row is its
-// gate, which the experts apply. The choices are a statistic, which the plan gathers, so that every
+// gate, which the experts apply. The choices are a statistic. The plan gathers it, so that every
 // rank gets the choices of all tokens (layout/routing.hpp): `chosen` numbers per token, or twice as
 // many with a capacity. So each rank knows which rows will travel, and no messages are needed to
 // count these rows.
 //
 // The gradient of the balance loss is added to the gradient of the probabilities, and the gradient
-// of the z-loss to the gradient of the logits (moe_options.hpp). Both depend only on the logits and
-// on how many tokens of the whole micro-batch chose each expert, so they depend neither on the mesh
-// nor on the plan. The report of a step lists both losses apart from the loss of the net.
+// of the z-loss to the gradient of the logits (moe_options.hpp). Both losses depend only on the
+// logits and on how many tokens of the whole micro-batch chose each expert, so they depend neither
+// on the mesh nor on the plan. The report of a step lists both losses apart from the loss of the
+// net.
 //
-// A balance loss over a group of several micro-batches (moe_options::balance_over) is known when
-// all of them have taken their forward passes. So a backward pass of such a layer reads the loads
-// of the experts in the other micro-batches from the log, and layer_spec::turns_together lets the
-// program run the forward passes of a group before its backward passes.
+// A balance loss over a group of several micro-batches (moe_options::balance_over) is known only
+// when all of them have taken their forward passes. So the backward pass of one micro-batch reads
+// the loads of the experts in the other micro-batches from the log (mixture_log.hpp). Because of
+// layer_spec::turns_together, the program runs the forward passes of a group before its backward
+// passes.
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +52,7 @@ class dispatch {
   template <int XRank>
   using statistics = ranks<XRank, XRank>;
 
-  /// Throws ashlar::error if the options fit no mixture of experts.
+  /// Throws ashlar::error if the options are invalid: see check() in moe_options.hpp.
   constexpr dispatch(std::int64_t features, moe_options const& o) : features_(features), o_(o) {
     nn::check(o);
   }
@@ -234,11 +236,11 @@ class dispatch {
     return chosen;
   }
 
-  /// Returns whether the balance loss of a micro-batch is known only after other micro-batches. A
-  /// step of one micro-batch has no others.
+  /// Returns whether the balance loss of a micro-batch is known only after the forward passes of
+  /// other micro-batches. A step of one micro-batch has no others.
   bool waits(nn::pass const& p) const { return o_.balance_over > 1 && p.micro_batches > 1; }
 
-  /// Returns the gradients of the losses, and adds this rank's share of the losses to the report.
+  /// Returns the derivatives of the losses, and adds this rank's share of the losses to the report.
   template <class Call, class Probabilities>
   router_losses losses_of(Call const& c, Probabilities const& p,
                           routes_and_loads const& of_all) const {

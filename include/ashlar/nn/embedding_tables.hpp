@@ -10,8 +10,8 @@
 //
 // Plans may split samples, tables, the rows of tables (which makes the result partial) or columns,
 // in any combination over the axes (signature/recommendation.hpp). Ids outside the rows of a table
-// are an error. Initialization: normal deviates of variance 1 / rows, which is close to DLRM's
-// uniform distribution.
+// are an error. Initialization: normal deviates of variance 1 / rows. DLRM has a uniform
+// distribution of mean 0 and a third of this variance.
 
 #include <cmath>
 
@@ -97,7 +97,8 @@ class embedding_tables {
   static auto constant(Tensor const& t) {
     return static_cast<typename Tensor::value_type const*>(t.data());
   }
-  /// Returns the extents of the shards of the ids and of the tables, whose box is `values`.
+  /// Returns the extents of this rank's shards of the ids and of the tables. `values` is the box of
+  /// the shard of the tables.
   template <class Ids>
   static device::host::table_extents of_shards(Ids const& ids, box const& values) {
     return {ids.local_size(0), ids.local_size(1), values[1].size, values[1].begin, values[2].size};

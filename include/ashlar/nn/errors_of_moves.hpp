@@ -5,18 +5,19 @@
 
 // The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
 // program, and the averages of gradients that wires with momentum send. The executor keeps them
-// from step to step. In the n-th step, n counted from 1, an average a of gradients g becomes
+// from step to step. In the n-th step (counted from 1), an average a of gradients g becomes
 //
 //   a + (g - a) (1 - beta) / (1 - beta^n)
 //
-// So it is the first moment of Adam with bias correction, of this rank's addends. It is linear: the
-// sum of the averages of all ranks is the average of their sums. If every rank gets the whole sum,
-// as by an all-reduce, a is then replaced by an equal share of this sum. This is the rule of 1-bit
-// Adam: all ranks send nearly the same, so that the errors of a coarse wire are smaller. Otherwise,
-// as under ZeRO, no rank but the owner knows the sum, and each rank goes on with its own average.
+// So a is the first moment of Adam with bias correction, computed from this rank's addends of the
+// gradient. The formula is linear: the sum of the averages of all ranks is the average of their
+// sums. If every rank gets the whole sum, as in an all-reduce, each rank then replaces its a by an
+// equal share of this sum. This is the rule of 1-bit Adam: all ranks send nearly the same values,
+// so the errors of a coarse wire are smaller. Otherwise, as under ZeRO, only the owner knows the
+// sum, and each rank goes on with its own average.
 //
-// The averages contain the gradients of every step that has run, also of one that the trainer then
-// refuses. It takes no other step after such a one (train/sent_gradient.hpp).
+// The averages contain the gradients of every step that has run, even of a step that the trainer
+// then refuses. The trainer takes no other step after a refused one (train/sent_gradient.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +35,8 @@ class errors_of_moves {
   /// The program must outlive this object.
   explicit errors_of_moves(step::program const& p) : program_(&p), errors_(p.moves.size()) {}
 
-  /// Returns the errors of those of the moves whose wire has error feedback. `moves` has the
-  /// numbers of moves of the program.
+  /// `moves` has the numbers of some moves of the program. Returns the errors of those moves whose
+  /// wire has error feedback.
   recycled_vector<wire_errors*> of(recycled_vector<int> const& moves) {
     recycled_vector<wire_errors*> errors;
     for (int const k : moves)
@@ -47,9 +48,10 @@ class errors_of_moves {
   /// Sets the beta of the averages, in [0, 1). With 0, an average is the gradient itself.
   void set_momentum(double beta) { beta_ = beta; }
 
-  /// Returns the tensor that move k sends, from its slot. If the wire has momentum, the tensor is a
-  /// gradient, which is first replaced by its average; the average gets one step more. A gradient
-  /// that is not finite stays as it is, and so does its average.
+  /// Returns the tensor that move k sends, from its slot. If the wire has momentum, this tensor is
+  /// a gradient. Then this function adds the gradient to its average, as one more step, and
+  /// overwrites the tensor with the average. If the gradient is not finite, it stays as it is, and
+  /// so does the average.
   template <class Processor>
   any_tensor<Processor> const& averaged(int k, execution<Processor> const& slots) {
     auto const& move = program_->moves[static_cast<std::size_t>(k)];
@@ -62,8 +64,9 @@ class errors_of_moves {
     return moved;
   }
 
-  /// Returns `sum`, what move k has brought. If the wire has momentum and every rank has the whole
-  /// sum, each rank continues with an equal share of it, unless it is not finite.
+  /// Returns `sum`, the result of move k. If the wire has momentum and every rank has the whole
+  /// sum, each rank first replaces its average by an equal share of the sum, unless the sum is not
+  /// finite.
   template <class Processor>
   any_tensor<Processor> const& received(int k, any_tensor<Processor> const& sum) {
     auto const& path = program_->path_of(program_->moves[static_cast<std::size_t>(k)]);
@@ -75,10 +78,11 @@ class errors_of_moves {
     return sum;
   }
 
-  /// Returns the errors of one step of a redistribution: the one that sums the gradient of
-  /// parameter `index` of an element with a wire. For the number behind that of the last step,
-  /// returns the averages of the gradient. There is room for `count` numbers. Throws ashlar::error
-  /// if the program has no such redistribution.
+  /// Returns an array of `count` numbers that belongs to the redistribution that sums the gradient
+  /// of parameter `index` of element `element`. If `step` is the index of a step of this
+  /// redistribution, the array has the errors of that step. If `step` is the number of steps, the
+  /// array has the averages of the gradient. Throws ashlar::error if the program has no such
+  /// redistribution with error feedback.
   float* of_gradient(int element, int index, std::size_t step, std::int64_t count) {
     for (std::size_t k = 0; k < errors_.size(); ++k)
       if (auto const& m = program_->moves[k];
@@ -90,11 +94,13 @@ class errors_of_moves {
                                        std::to_string(index) + ".");
   }
 
-  /// Sets all errors to zero. Averages begin anew.
+  /// Sets all errors to zero, and starts all averages anew.
   void clear() { errors_.assign(errors_.size(), {}); }
 
  private:
-  /// Averages n gradients. Behind the averages is the number of steps in them.
+  /// Adds a gradient of n elements to its averages, as one more step, and overwrites it with the
+  /// averages. The array of the averages has one more number behind them: the number of steps that
+  /// they contain. Does nothing if the gradient is not finite.
   void take(wire_errors& kept, std::size_t place, float* gradient, std::int64_t n) const {
     if (!std::all_of(gradient, gradient + n, [](float g) { return std::isfinite(g); })) return;
     float* const averages = kept.of_step(place, n + 1);
@@ -105,8 +111,8 @@ class errors_of_moves {
     averages[n] = static_cast<float>(steps);
   }
 
-  /// Returns the number of addends in the sums of a redistribution if every rank gets all of the
-  /// sums, otherwise 0.
+  /// If every rank gets all of the sums of a redistribution, returns the number of addends of each
+  /// sum, otherwise 0.
   int replicated_addends(redistribution_plan const& path) const {
     int addends = 1;
     placement same = path.from;
@@ -118,7 +124,8 @@ class errors_of_moves {
     return same == path.to ? addends : 0;
   }
 
-  /// Replaces the n averages by shares of their sum, if the sum and thus the averages are finite.
+  /// Replaces each of the n averages by an equal share of `sum`, the sum over `addends` ranks. Does
+  /// nothing if a sum is not finite.
   static void share(wire_errors& kept, std::size_t place, float const* sum, std::int64_t n,
                     int addends) {
     if (!std::all_of(sum, sum + n, [](float g) { return std::isfinite(g); })) return;

@@ -4,7 +4,7 @@
 #pragma once
 
 // The interface between the executor, which runs the program of a training step, and the elements
-// of a placed net: its layers and the ends of its residuals.
+// of a placed net: its layers and the ends of its residuals, skips and branches.
 //
 //   slot             holds one value of the program, such as an activation, while it is alive
 //   execution        all slots, and the other arguments of a computation
@@ -55,11 +55,11 @@ template <class Processor>
 struct step_input {
   std::function<any_tensor<Processor>(int micro_batch)> data, targets, context;
   std::function<nn::pass(int micro_batch)> pass;
-  double scale = 1;         ///< the factor of the gradients: 1 / (number of targets in a step)
+  double scale = 1;         ///< the factor of the gradients: 1 / (targets in the step's mean)
   double* total = nullptr;  ///< where this rank's share of the summed loss is added
 };
 
-/// An element of a placed net: a layer, or one end of a residual.
+/// An element of a placed net: a layer, or one end of a residual, a skip or a branch.
 template <class Processor>
 class element_node {
  public:

@@ -24,8 +24,9 @@
 //   exchange_rows           adds up rows of a gradient over ranks, at once (row_exchange.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
-// On the host, pending transfers proceed between blocks of a computation and between actions, on a
-// device by themselves. The input of a micro-batch is requested when an action first reads it.
+// On the host, pending transfers proceed between blocks of a computation and between actions. On a
+// device, they proceed by themselves. The input of a micro-batch is requested when an action first
+// reads it.
 
 #include <algorithm>
 #include <utility>
@@ -88,8 +89,8 @@ class executor {
   /// of the run.
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
-  /// Returns the seconds that the last run waited for crossings, from or to other parts of a
-  /// pipeline.
+  /// Returns how many seconds the last run waited for sends to and receives from other parts of a
+  /// pipeline's mesh.
   double seconds_waited() const { return waited_; }
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
@@ -99,10 +100,10 @@ class executor {
     perform(first, last, input);
   }
 
-  /// Redistributes each parameter whose placements of update and of storage differ to its placement
-  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if the program makes these redistributions at the start of a step
-  /// (program::renews_first). Communicates: these redistributions.
+  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
+  /// to the placement of storage. Must be called after the updates of a step, and counts as a part
+  /// of the last run. Does nothing if the program makes these redistributions at the start of a
+  /// step (program::renews_first). Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
@@ -305,7 +306,7 @@ class executor {
     operation_label const named(mesh_, name.c_str());
     if constexpr (Processor::is_host) p.rows()->exchange(mesh_);
   }
-  /// Adds the gradient of a tied parameter's later use to that of its first use.
+  /// Adds the gradient of a tied parameter's later use to the gradient of its first use.
   void add(step::action const& a) {
     int const added = a.reads[0], to = a.adds[0];
     add_gradient(on_.tensor(added), on_.tensor(to));

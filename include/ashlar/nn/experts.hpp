@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The experts of a mixture. Each expert is a perceptron, two products with gelu in between, and
+// The experts of a mixture. Each expert is a perceptron: two products with gelu in between. It
 // computes the rows of the tokens that are routed to it (dispatch.hpp):
 //
 //   y = gate · gelu(x in[e]) out[e]
@@ -28,14 +28,14 @@
 
 namespace ashlar::nn {
 
-/// Computes routed rows [tokens.., experts, features + 1], whose last feature is the gate. The
-/// result has the extents [tokens.., experts, features]. Communicates nothing.
+/// Computes y from x, routed rows [tokens.., experts, features + 1] whose last feature is the gate.
+/// The extents of y are [tokens.., experts, features]. Communicates nothing.
 class experts {
  public:
   static constexpr bool takes_rows = true;
   using parameters = ranks<3, 3>;
 
-  /// Throws ashlar::error if the options fit no mixture of experts.
+  /// Throws ashlar::error if the options are invalid: see check() in moe_options.hpp.
   constexpr experts(std::int64_t features, moe_options const& o)
       : features_(features), hidden_(o.hidden > 0 ? o.hidden : 4 * features), experts_(o.experts) {
     nn::check(o);
@@ -138,8 +138,8 @@ class experts {
   }
 
  private:
-  /// Adds two numbers to the report of the step: the number of rows of the rank that has most, and
-  /// the mean number of rows of a rank.
+  /// Adds two numbers to the report of the step: the number of rows of the fullest rank, and the
+  /// mean number of rows per rank.
   template <class Call>
   static void tell_loads(Call const& c, routing const& routes) {
     auto* const log = c.pass().mixtures;
@@ -156,8 +156,8 @@ class experts {
   static T const* constant(T const* values) {
     return values;
   }
-  /// Returns a pointer to the matrix of expert number e in the shard of `w`. Experts are counted
-  /// among those of this rank. `w` is a parameter or its gradient sum.
+  /// Returns a pointer to the matrix of expert e in the shard of `w`. Here e counts only the
+  /// experts of this rank. `w` is a parameter or its gradient sum.
   template <class Weight>
   static auto of(Weight const& w, std::int64_t e) {
     return w.data() + e * w.local_size(1) * w.local_size(2);

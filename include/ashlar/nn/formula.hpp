@@ -80,8 +80,8 @@ class formula_layer {
       : name_(name), f_(f), weights_{formula_weight{weights.name, weights.extents, weights.initial,
                                                     weights.has_initial}...} {}
 
-  /// Returns the same layer, whose spec then also states a number that occurs in its formula
-  /// (step::layer_constant).
+  /// Returns a copy of the layer whose spec also states `value`, a number that occurs in its
+  /// formula, under the name `name` (step::layer_constant).
   constexpr formula_layer with_constant(char const* name, double value) const {
     auto made = *this;
     made.constants_.push_back({name, value});
@@ -96,9 +96,9 @@ class formula_layer {
     return formula_spec({name_, x, weights_, constants_}, differentiated(x));
   }
 
-  /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
-  /// sentence that names the operator that prevents it. Returns an empty text if a signature row of
-  /// the layer has this placement.
+  /// Returns a sentence that says why plans never place the input at `at` along a mesh axis. It
+  /// names the operator that prevents this placement. `x` has the extents of the input. Returns an
+  /// empty text if a signature row of the layer has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x), at);
   }

@@ -8,11 +8,11 @@
 //   constexpr auto gate = nn::formula("gate", [](auto u, auto v) { return silu(u) * v; });
 //   nn::branch(f, g, gate)             silu(f(x)) * g(x)
 //
-// The function gets the symbols of f(x) and g(x), which have equal extents, and returns the symbol
-// of the branch's output, which may have other extents. It has no weights: those belong to layers
-// of f and g. Everything else follows from the operators, as for a layer that is a formula
-// (formula.hpp): the signature rows, both gradients, the costs and what the forward pass keeps. In
-// each row, f(x) and g(x) have equal placements, and so have their gradients. The passes
+// The function gets the symbols of f(x) and g(x), which have equal extents. It returns the symbol
+// of the branch's output, which may have other extents. The function has no weights: weights belong
+// to layers of f and g. Everything else follows from the operators, as for a layer that is a
+// formula (formula.hpp): the signature rows, both gradients, the costs and what the forward pass
+// keeps. In each row, f(x) and g(x) have equal placements, and so have their gradients. The passes
 // communicate nothing and run on the host.
 
 #include <array>
@@ -26,7 +26,8 @@
 
 namespace ashlar::nn {
 
-/// The end of a branch that a formula joins. In the plan, x is the output of the second net.
+/// The end of a branch that a formula joins. In the plan, the x of this element is the output of
+/// the second net.
 template <class T, int XRank, int YRank, class At>
 class formula_join_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;
@@ -45,7 +46,7 @@ class formula_join_node final : public element_node<typename At::processor_type>
   struct join_values final : kept_values {
     input first, second;
     std::vector<kept<T>> values;
-    local_sizes sizes{};  ///< the extents of both shards
+    local_sizes sizes{};  ///< the extents of the shards `first` and `second`
   };
 
  public:
@@ -111,7 +112,7 @@ class formula_join_node final : public element_node<typename At::processor_type>
     on.set(a.makes[1], of_first);
   }
 
-  /// States the extents of both shards.
+  /// Tells `pass` the extents of both shards.
   void begin(pass_type& pass, local_sizes const& sizes) const {
     pass.set_extents(f_.x, sizes);
     pass.set_extents(f_.first, sizes);
@@ -157,8 +158,8 @@ class by_formula {
 
 /// Returns a net that maps x to join(first(x), second(x)). `join` is a formula of two tensors
 /// without weights. nn::describe throws ashlar::error if the two outputs have different extents, if
-/// the operators of the formula do not fit them, or if one of the nets has no layers. Communicates
-/// nothing.
+/// these extents do not fit the operators of the formula, or if one of the nets has no layers.
+/// Communicates nothing.
 template <class First, class Second, class F, int... Rank>
 constexpr auto branch(First first, Second second, formula_layer<F, Rank...> const& join) {
   using symbol = formulas::symbol<formulas::any_rank>;

@@ -11,10 +11,10 @@
 //   nn::chain(nn::linear(8, 64), nn::gelu(), nn::linear(64, 2), huber)
 //
 // The function gets a symbol for the output of the net and one for its targets, which have the same
-// extents. The loss is the mean over all elements of the symbol that the function returns. There is
-// one element for each element of the output if the function works element by element, and one for
-// each row if the function reduces rows to numbers, as sum(.., -1) does. The signature rows and the
-// gradient of the loss follow from the operators, in the same way as those of nn::formula
+// extents. The loss is the mean over all elements of the symbol that the function returns. If the
+// function works element by element, this symbol has one element for each element of the output. If
+// the function reduces rows to numbers, as sum(.., -1) does, it has one element for each row. The
+// signature rows and the gradient of the loss follow from the operators, as in nn::formula
 // (nn/formula.hpp).
 
 #include <array>
@@ -32,8 +32,8 @@ struct summed_formula {
   formulas::differentiated_formula f;
   int losses = 0;  ///< the node that the function returned
   /// The number of targets for each element of node `losses`. The losses are multiplied by this
-  /// number. A step divides its loss by the number of targets, so its result is the mean over the
-  /// elements.
+  /// number. A step divides the sum of its losses by the number of targets, so the result is the
+  /// mean over the elements of `losses`.
   double per_element = 1;
 };
 
@@ -50,7 +50,7 @@ constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
   return pass;
 }
 
-/// Returns whether no row splits the first dim of x.
+/// Returns whether no signature row splits the first dim of x.
 constexpr bool couples_rows(training_table const& rows) {
   for (auto const& row : rows)
     if (row.x.is_split_of(0)) return false;
@@ -66,7 +66,7 @@ constexpr step::layer_spec loss_spec_here(step::label const& name, shape const& 
   s.y = {};
   auto const rows = formulas::training_rows(f);
   for (auto const& row : rows.table)
-    if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
+    if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number, which every rank has
   s.couples_rows = rows.couples_rows && couples_rows(s.rows);
   auto const forward = forward_nodes(made), backward = backward_nodes(made);
   s.forward_values = formulas::work_of(f, forward).values;
@@ -196,9 +196,9 @@ class formula_loss_layer {
     return detail::loss_spec(name_, x, differentiated(x));
   }
 
-  /// Says why plans never place x at `at` along a mesh axis, for an input of extents `x`: returns a
-  /// sentence that names the operator that prevents it. Returns an empty text if a signature row of
-  /// the loss has this placement.
+  /// Returns a sentence that says why plans never place the output of the net at `at` along a mesh
+  /// axis. It names the operator that prevents this placement. `x` has the extents of this output.
+  /// Returns an empty text if a signature row of the loss has this placement.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x).f, at);
   }

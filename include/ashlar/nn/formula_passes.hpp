@@ -8,7 +8,7 @@
 // gradient, so that no pass calls the function of the formula again:
 //
 //   forward pass     computes y, and keeps x if the backward pass reads it, products and sums
-//   backward passes  compute dx, the gradients of the weights, or both (passes.hpp)
+//   backward passes  compute dx, the gradients of the weights, or both
 //
 // The passes communicate nothing. On GPU ranks, each operator is a kernel of its own.
 
@@ -51,7 +51,7 @@ class formula_passes {
     f_.weight_names = {};
   }
 
-  /// Throws ashlar::error, which names the layer, if an operator has no kernel for GPUs.
+  /// Throws an ashlar::error that names the layer if an operator has no kernel for GPUs.
   void require_kernels(char const* layer) const {
     for (int i = 0; i < f_.g.size(); ++i)
       if (!f_.g[i].runs_on_devices()) formulas::detail::refuse_on_devices(layer, f_.g[i].what);

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The description of a layer that is written as its formula (formula.hpp), or of a formula that
-// joins the two nets of a branch (formula_join.hpp), for the search.
+// The description, for the search, of a layer that is written as its formula (formula.hpp), or of a
+// formula that joins the two nets of a branch (formula_join.hpp).
 //
 // The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
 // signature row that splits this dim also splits the value. A temporary counts as split if every
@@ -22,7 +22,7 @@
 
 namespace ashlar::nn {
 
-/// A weight of a formula with any number of dims (weight_spec).
+/// A weight of a formula. Unlike in weight_spec, the number of dims is known only at run time.
 struct formula_weight {
   step::label name;
   shape extents;
@@ -40,7 +40,7 @@ struct formula_facts {
 
 namespace detail {
 
-/// Adds node i to the values that the forward pass keeps.
+/// Counts node i, which the forward pass keeps, in s.saved_values or s.saved_beside.
 constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula const& f,
                           formulas::formula_rows const& rows, int i) {
   auto const values = static_cast<double>(f.g[i].extents.elements());
@@ -65,8 +65,10 @@ constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula 
   s.saved_beside.back().dims &= dims;
 }
 
-/// Returns the number of elements of the temporaries of the pass that needs most. Counts only nodes
-/// that are split in each row that splits x or in each that splits y (`split`), or only the others.
+/// Returns the number of elements of the temporaries of the pass that needs most. A temporary
+/// counts as split if every signature row with a split x also splits the temporary, or if every row
+/// with a split y does. Counts only split temporaries if `split` is true, and only the others if it
+/// is false.
 constexpr double temporaries(formulas::differentiated_formula const& f,
                              formulas::formula_rows const& rows, bool split) {
   using formulas::backward_part;
@@ -79,7 +81,7 @@ constexpr double temporaries(formulas::differentiated_formula const& f,
   placed.push_back(f.y);
   double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {}, counts,
                                          alike);
-  bool const joins = f.first >= 0;  // then both gradients are made at once
+  bool const joins = f.first >= 0;  // if so, one pass makes both gradients
   for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
     if (joins && part != backward_part::both) continue;
     placed.clear();
@@ -103,7 +105,7 @@ constexpr step::layer_spec formula_spec_here(formula_facts const& facts,
   s.constants = facts.constants;
   auto const rows = formulas::training_rows(f);
   s.rows = rows.table;
-  if (f.first >= 0)  // the first net's output lies like x, and is no parameter
+  if (f.first >= 0)  // the first net's output is placed like x, and is no parameter
     for (auto& row : s.rows) row.use.clear(), row.grad.clear();
   s.couples_rows = rows.couples_rows;
   auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);

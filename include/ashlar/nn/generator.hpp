@@ -18,8 +18,8 @@
 // like its x (token_cache.hpp): sequences and heads are split as in the plan.
 //
 // A net can generate tokens if each of its layers has one of two properties. Either the layer
-// computes each token without other tokens of the sequence, which is so if one of its signature
-// rows splits dim 1 of x and y, the tokens. Or the layer keeps the values of each token that later
+// computes each token without other tokens of the sequence. This is so if one of its signature rows
+// splits dim 1, the tokens, of both x and y. Or the layer keeps the values of each token that later
 // tokens need, as layer_spec::cached_values says. So encoders and mixtures of experts are refused.
 // Models in pipeline stages are not supported.
 
@@ -133,17 +133,18 @@ class generator {
 
   /// Takes the ids of the next tokens of all sequences, [sequences, n], and returns the logits
   /// after the last of these tokens, [sequences, vocabulary]. Every rank passes the same ids and
-  /// gets all logits. Throws ashlar::error if an id is outside the vocabulary, if the ids are not
-  /// those of all sequences, or if there are too many tokens. Communicates: a forward pass, and a
-  /// redistribution of the result.
+  /// gets all logits. Throws ashlar::error if an id is outside the vocabulary, if there are not
+  /// equally many ids for each sequence, or if there are too many tokens. Communicates: a forward
+  /// pass, and a redistribution of the result.
   std::vector<T> next(std::span<std::int32_t const> ids) { return take(after_untaken(ids)); }
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
   /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
   /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
-  /// have the same ones. Errors are those of next() and of `how`. If the ranks have different
-  /// arguments, every rank throws. Communicates: an all-reduce of 16 bytes, what next() does for
-  /// the prompt and for each token except the last, and a broadcast of each token.
+  /// have the same ones. Throws ashlar::error in the same cases as next(), and if `how` is invalid.
+  /// If the ranks have different arguments, every rank throws. Communicates: an all-reduce of 16
+  /// bytes, a broadcast of each token, and the communication of next() for the prompt and for each
+  /// token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     nn::check(how);
@@ -208,7 +209,7 @@ class generator {
     return made;
   }
 
-  /// Takes ids [sequences, n] and returns the logits behind the last of them.
+  /// Takes ids [sequences, n] and returns the logits after the last of them.
   std::vector<T> take(std::span<std::int32_t const> ids) {
     auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
     if (cache_.tokens + n > options_.most_tokens) refuse_more(cache_.tokens, n);
@@ -274,8 +275,8 @@ class generator {
         refuse("element " + std::to_string(i) + " (" + spec.name.text + ") makes " +
                std::to_string(spec.y[1]) + " tokens of " + std::to_string(n) +
                ". Layers of a net that generates make one of each.");
-    // The parameters have the extents of those of the model, which may have more positions than a
-    // batch has tokens.
+    // The parameters get the extents that they have in the model, where there may be more positions
+    // than a batch has tokens here.
     for (int i = 0; i < problem.size(); ++i) {
       auto spec = problem.spec(i);
       auto const& own = model_->problem().spec(i).parameters;
@@ -295,8 +296,8 @@ class generator {
     return made;
   }
 
-  /// Returns the net that is placed for n new tokens. The net for one token is kept, and of the
-  /// nets for more tokens only the last one.
+  /// Returns the net that is placed for n new tokens. Keeps the net for one token, and of the nets
+  /// for more tokens only the one that was made last.
   pass& pass_of(std::int64_t n) {
     if (n == 1) return *passes_.front();
     if (passes_.size() == 1) passes_.push_back(make_pass(n));

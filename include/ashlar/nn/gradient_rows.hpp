@@ -16,8 +16,9 @@ namespace ashlar::nn {
 
 class gradient_rows {
  public:
-  /// `type` is the type of the gradient's elements, and `shard` is the rank's box of the parameter.
-  /// Throws ashlar::error if the shard has too many rows for ids of 32 bits.
+  /// `type` is the type of the gradient's elements, `shard` is the rank's box of the parameter, and
+  /// `axes` are the mesh axes along which the ranks sum the gradient. Throws ashlar::error if the
+  /// shard has too many rows for ids of 32 bits.
   gradient_rows(char const* name, element_type type, box const& shard, axis_list const& axes)
       : axes_(axes), held_(typed<float>{row_sums<float>(shard), {}}) {
     auto const columns = shard[shard.rank() - 1].size;
@@ -46,7 +47,8 @@ class gradient_rows {
         },
         held_);
   }
-  /// Makes the gradient from the sums of all ranks. Collective over them (sum_over_ranks).
+  /// Makes the gradient from the sums of all ranks along the axes. All of them must call it. It
+  /// communicates as sum_over_ranks does.
   template <class Mesh>
   void exchange(Mesh const& m) {
     std::visit([&](auto& own) { own.gradient = sum_over_ranks(m, axes_, own.sum.sorted()); },

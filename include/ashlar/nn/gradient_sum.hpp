@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Operations on the gradient sums of parameters, whose elements are of float or double. They
+// Operations on the gradient sums of parameters, whose elements are float or double. They
 // communicate nothing.
 
 #include <ashlar/device/functor.hpp>
@@ -30,8 +30,8 @@ void set_to_zero(any_tensor<Processor> const& sum) {
   });
 }
 
-/// Adds the gradient of a tied parameter's later use to that of its first use (nn/tied.hpp), which
-/// has the same placement.
+/// Adds `added`, the gradient of a tied parameter's later use, to the gradient of its first use
+/// (nn/tied.hpp). Both have the same placement.
 template <class Processor>
 void add_gradient(any_tensor<Processor> const& added, any_tensor<Processor> const& to) {
   detail::for_type_of(to, [&]<class T>(T*) {

@@ -9,16 +9,17 @@
 //   q k v [batch, seq, kv_heads, (queries + 2) head_dim]
 //     ->  [batch, seq, kv_heads, queries head_dim]           queries = heads / kv_heads
 //
-// The features of a key head are those of its query heads, then its key, then its value. A plan may
-// split the sequences (dim 0) or the key heads (dim 2), as attention_training_rows says. So each
-// rank has the key and value of each of its query heads, and heads can be split over at most as
-// many ranks as there are key heads. Each rank has whole sequences, so its positions are those of
-// the whole tensor, however the batch or the heads are split.
+// For each key head, the last dim has the features of its query heads, then its key, then its
+// value. A plan may split the sequences (dim 0) or the key heads (dim 2), as
+// attention_training_rows says. So each rank has the key and value of each of its query heads, and
+// heads can be split over at most as many ranks as there are key heads. Each rank has whole
+// sequences, so the position of a token is the same however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula,
-// and device/host/grouped_attention.hpp how the passes compute. The backward pass needs x, y and
-// the log-sum-exp of each row of scores, but not the scores. Turned queries and keys are computed
-// again. nn::attention_core is the same without groups and positions, and runs on GPUs too.
+// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula.
+// device/host/grouped_attention.hpp says how the passes compute. The backward pass needs x, y and
+// the log-sum-exp of each row of scores, but not the scores. It computes the rotated queries and
+// keys again. nn::attention_core is attention without groups and rotary positions, and runs on GPUs
+// too.
 
 #include <ashlar/device/host/grouped_attention.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -152,8 +153,9 @@ class grouped_attention_core {
 /// The sizes and properties of nn::attention.
 struct attention_options {
   std::int64_t features = 0;
-  std::int64_t heads = 1;  ///< query heads; must divide the features
-  /// Key heads, which must divide the query heads; 0 means as many as query heads.
+  std::int64_t heads = 1;  ///< the number of query heads, which must divide the features
+  /// The number of key heads, which must divide the number of query heads. 0 means one key head for
+  /// each query head.
   std::int64_t kv_heads = 0;
   bool rotary = false;  ///< whether queries and keys are rotated by their positions
   double rotary_base = 10000;

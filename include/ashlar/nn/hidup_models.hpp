@@ -5,18 +5,18 @@
 
 // The nets with experts in the evaluation of HiDup (Zhang et al., SoCC 2022, section 6.1): 8 blocks
 // of BERT-Base, with 768 features and 12 heads. In every second block, a mixture of experts takes
-// the place of the feed-forward net; each expert is such a net. With n GPUs there are n experts for
-// text and 2 n for images.
+// the place of the feed-forward net, and each expert is a feed-forward net. With n GPUs there are n
+// experts for text and 2 n experts for images.
 //
 //   bert_moe   ids of a vocabulary of 33,278 words; the last matrix is not shared with the
 //              embedding. 89 + 19 n million parameters
 //   vit_moe    the patches of images; 38 + 38 n million parameters
 //
-// SGMoE nets choose two experts for each token (Shazeer et al. 2017), Switch nets one (Fedus et al.
-// 2021). The paper gives neither the vocabulary nor the patches. The vocabulary follows from the
-// paper's numbers of parameters. We chose patches of 4 x 4 pixels of three colours. Our net
-// classifies each patch, whereas a vision transformer classifies whole images; only the work of the
-// last layer differs.
+// SGMoE nets choose two experts for each token (Shazeer et al. 2017), and Switch nets choose one
+// (Fedus et al. 2021). The paper gives neither the vocabulary nor the patches. The vocabulary
+// follows from the paper's numbers of parameters. We chose patches of 4 x 4 pixels of three
+// colours. Our net classifies each patch, whereas a vision transformer classifies whole images;
+// only the work of the last layer differs.
 
 #include <ashlar/nn/moe.hpp>
 

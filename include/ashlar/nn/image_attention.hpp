@@ -46,7 +46,8 @@ constexpr auto pixel_attention(std::int64_t channels, std::int64_t heads) {
 }
 
 /// Returns multi-head attention of the pixels of an image to its context, with its projections.
-/// Extents and errors are those of pixel_attention.
+/// Maps [batch, height, width, channels] to the same extents. Throws ashlar::error if the number of
+/// heads does not divide the number of channels.
 constexpr auto pixel_cross_attention(std::int64_t channels, std::int64_t heads,
                                      context_size const& context) {
   std::int64_t const d = detail::channels_of_head("nn::cross_attention", channels, heads);

@@ -79,9 +79,9 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
 // (concept blueprint) or a composite of several parts, such as a chain. For a single layer, these
 // functions do the work themselves. For a composite, they call its member functions.
 
-/// Returns the number of elements of a layer or composite in a plan. The elements of a plan are
-/// layers and the ends of residuals. Returns a negative number if the number is known only at run
-/// time.
+/// Returns the number of elements of a layer or composite in a plan, or a negative number if it is
+/// known only at run time. An element of a plan is a layer or one end of a residual, a skip or a
+/// branch.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -189,7 +189,8 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 
 /// Returns the layer's spec for an input of extents `input`. If spec() throws in a constant
 /// expression, the compiler does not show the text of the error, but shows the arguments of this
-/// call. The parameters are values, because a compiler shows only the names of references.
+/// call. This function takes its arguments by value, because a compiler shows only the names of
+/// references.
 template <class Layer>
 constexpr search::layer_spec spec_for(Layer const layer, shape const input) {
   return layer.spec(input);

@@ -9,7 +9,7 @@
 //   residual(chain(layer_norm(d), perceptron(d, 4 * d), layer_scale(d)))      x + gain * f(x)
 //
 // All gains begin with one small number, so that a deep net begins close to the identity. Plans may
-// split any dim. The layer is a formula (nn/formula.hpp), so it runs on the host.
+// split any dim. The layer is a formula (nn/formula.hpp), so it runs on the host and on GPUs.
 
 #include <ashlar/nn/formula.hpp>
 

@@ -9,7 +9,7 @@
 //   x + swiglu(rms_norm(x))
 //
 // No layer has a bias. Only the rotations of queries and keys depend on positions, so the embedding
-// has no position vectors. The nets run on the host only, because their layers do.
+// has no position vectors. The nets run on the host only, because their attention does.
 
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/grouped_attention.hpp>
@@ -64,8 +64,7 @@ constexpr auto tied_llama(llama_options const& o) {
 
 /// Published sizes: Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023,
 /// and Grattafiori et al., "The Llama 3 Herd of Models", 2024. The numbers of Llama 3.1 and 3.2 are
-/// those of their config.json files on Hugging Face; the small models of Llama 3.2 are
-/// nn::tied_llama.
+/// from the config.json files on Hugging Face; the small models of Llama 3.2 are nn::tied_llama.
 namespace llama_sizes {
 inline constexpr llama_options llama2_7b{32, 4096, 32, 32, 11008, 32000};
 inline constexpr llama_options llama2_13b{40, 5120, 40, 40, 13824, 32000};

@@ -11,9 +11,9 @@
 //   shape target_extents(shape x) const                      for an input of extents x
 //   void check_targets(span, shape x) const                  optional: throws for invalid targets
 //   static bool leaves_out_targets(spec)                     optional: whether the mean of the loss
-//                                                            with this spec is not over all targets
-//   static bool is_left_out(target)                          which targets it then leaves out. They
-//                                                            have loss and gradient 0.
+//                                                            with this spec leaves out some targets
+//   static bool is_left_out(target)                          whether such a mean leaves out this
+//                                                            target. It has loss and gradient 0.
 //   auto forward(call) const                                 adds this rank's share of the summed
 //                                                            loss to *call.total() and returns
 //                                                            nn::made(no_output{}, ...)
@@ -61,8 +61,8 @@ struct loss_of<Layer> {
   using type = Layer;
 };
 
-/// Returns whether the mean of a loss leaves out targets. Then the number of targets in the mean
-/// depends on their values.
+/// Returns whether the mean of a loss leaves out targets. If so, the number of targets in the mean
+/// depends on the values of the targets.
 template <class Loss>
 constexpr bool leaves_out_targets(step::layer_spec const& loss) {
   if constexpr (requires { Loss::leaves_out_targets(loss); }) return Loss::leaves_out_targets(loss);

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The mean loss of a batch of any number of samples, which a net computes in parts of n samples
+// The mean loss of a batch with any number of samples. The net runs on parts of n samples
 // (sample_parts.hpp). If the last part has r < n samples, it is filled up with n - r copies of its
-// last sample. The net also runs on another part, which consists of n copies of this sample. Its
-// loss says what the copies add to the loss, and this is subtracted:
+// last sample. The net then also runs on n copies of this sample. The loss of these n copies says
+// what the n - r copies add to the loss, and this is subtracted:
 //
 //   r == n   the sum of the losses of all parts
-//   r < n    the same, minus (n - r) / n times the loss of n copies of the last sample
+//   r < n    this sum, minus (n - r) / n times the loss of n copies of the last sample
 //
 // This works for every loss that is a sum over samples, and the loss layer needs no support for it.
 
@@ -25,12 +25,12 @@
 
 namespace ashlar::nn::detail {
 
-/// Returns the mean loss over `in_mean` of the `targets` of a batch: all, unless the loss leaves
-/// some out. `rows` is the number of targets in a part.
-/// run(inputs, targets, total) adds this rank's share of the summed loss of a part to *total, which
-/// is in the memory of the mesh. Throws ashlar::error if there is no sample, no target in the mean,
-/// or not as many targets as the samples have. Communicates: what `run` does, and one all-reduce of
-/// 16 bytes.
+/// Returns the mean loss of a batch. `targets` has the targets of all samples. `in_mean` is the
+/// number of targets in the mean: all of them, unless the loss leaves some out. `rows` is the
+/// number of targets in a part. run(inputs, targets, total) adds this rank's share of the summed
+/// loss of a part to *total, which is in the memory of the mesh. Throws ashlar::error if there is
+/// no sample, no target in the mean, or not as many targets as the samples have. Communicates: what
+/// `run` does, and one all-reduce of 16 bytes.
 template <class Processor, class Input, class Target, class Run>
 double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                  std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,

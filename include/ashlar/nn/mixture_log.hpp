@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The log of the mixtures of experts of a placed net. It has what their training passes report, and
-// the routes that passes are given to replay. A pass reaches the log by pass::mixtures.
+// The log of the mixtures of experts of a placed net. It has the numbers that training passes
+// report, the routes that are recorded, and the routes that passes replay. A pass reaches the log
+// by pass::mixtures.
 //
 //   mixture_sums   numbers that one rank reports; the report of a step has the sums over all ranks
 //   route_book     the routes of passes
-//   mixture_log    both, the first token of a step whose router's logits were not finite, and the
-//                  loads of experts that balance losses over several micro-batches read
+//   mixture_log    the sums and the books, the first token of a step whose router's logits were not
+//                  finite, and the loads of experts, which balance losses over several
+//                  micro-batches read
 //
 // A recomputed pass does not report a second time.
 
@@ -44,15 +46,16 @@ struct mixture_pass {
 
 using route_book = std::map<mixture_pass, routes_and_loads>;
 
-/// Every member is summed over all mixtures, micro-batches and ranks.
+/// The numbers that this rank reports. The report of a step has the sum of each number over all
+/// mixtures, micro-batches and ranks.
 struct mixture_sums {
   static constexpr std::int64_t count = 7;
-  double balance_loss = 0, z_loss = 0;  ///< times their factors / (number of micro-batches)
-  double fullest = 0;                   ///< the rows of the fullest rank in each pass of a mixture
+  double balance_loss = 0, z_loss = 0;  ///< each times its factor / (number of micro-batches)
+  double fullest = 0;                   ///< the number of rows of the fullest rank
   double mean = 0;                      ///< the mean number of rows of a rank
   double routes = 0;   ///< the number of pairs of a token and an expert that it chose
   double dropped = 0;  ///< the number of routes that a capacity dropped
-  double faults = 0;   ///< passes in which the router's logits are not finite
+  double faults = 0;   ///< the number of passes in which the router's logits are not finite
 
   std::array<double, count> values() const {
     return {balance_loss, z_loss, fullest, mean, routes, dropped, faults};
@@ -71,8 +74,8 @@ struct mixture_log {
   /// `notes_faults` is true, the pass stores the fault in `fault` and goes on. If it is false, the
   /// pass throws an error, except in a pipeline, where the pass goes on silently.
   bool notes_faults = false;
-  /// The first pass of a step with logits that are not finite, and the number of the first such
-  /// token.
+  /// The first pass of a step in which the router's logits are not finite, and the number of the
+  /// first token in this pass with such logits.
   std::optional<std::pair<mixture_pass, std::int64_t>> fault;
   /// How many tokens chose each expert in the passes of this step, for balance losses over several
   /// micro-batches (moe_options::balance_over).

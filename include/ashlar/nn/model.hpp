@@ -81,8 +81,8 @@ class model {
   /// and of its context.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
-  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
-  /// targets of all its micro-batches, without those that the loss leaves out.
+  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over those
+  /// targets of all its micro-batches that the loss does not leave out.
   std::int64_t rows() const { return state_->targets.elements(); }
   /// Returns whether the mean of the loss leaves out targets, such as those of ignored rows.
   bool leaves_out_targets() const { return nn::leaves_out_targets<Loss>(loss_spec()); }
@@ -247,9 +247,10 @@ class model {
   }
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
-  /// Ignores delays and plain steps, which only a trainer counts. Communicates: one redistribution
-  /// of each sum at another placement. Throws ashlar::error if a net with tied parameters calls
-  /// this twice without clear_gradients(), since the gradient of a later use would count twice.
+  /// Ignores delays and plain steps, which only a trainer counts. Communicates: a redistribution of
+  /// each sum that is at another placement. Throws ashlar::error if a net with tied parameters
+  /// calls this twice without clear_gradients(), since the gradient of a later use would count
+  /// twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -259,9 +260,9 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Redistributes each parameter whose placements of update and of storage differ to its placement
-  /// of storage. Must be called after code other than a trainer has changed values of parameters.
-  /// Communicates: these redistributions.
+  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
+  /// to the placement of storage. Must be called after code other than a trainer has changed values
+  /// of parameters. Communicates: these redistributions.
   void renew() {
     if (!search::updates_apart(state_->plan)) return;
     state_->renews_before_use = true;
@@ -279,8 +280,8 @@ class model {
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }
-  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter has the place
-  /// of its first use.
+  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter is passed
+  /// once, at the place of its first use.
   template <class F>
   void for_each_parameter(F f) {
     for (auto& node : state_->nodes)
@@ -356,7 +357,7 @@ class model {
   std::int64_t context_elements() const {
     return context_extents().rank() == 0 ? 0 : context_extents().elements();
   }
-  /// Returns the elements of the input, without those of the context.
+  /// Returns the elements of the input in `values`, without the elements of the context.
   std::span<Input const> of_input(std::span<Input const> values) const {
     return values.first(static_cast<std::size_t>(input_extents().elements()));
   }

@@ -44,7 +44,8 @@ struct model_state {
     return part ? step::build_stage(net, chosen, mesh.machine(), *part)
                 : step::build(net, chosen, mesh.machine());
   }
-  /// Returns the program of a step with all micro-batches. That of a plain step has no wires.
+  /// Returns the program of a step with all micro-batches. A plain step sends all gradients
+  /// exactly, so its program has no wires (plan/wire.hpp).
   step::program whole_program(bool is_plain) const {
     return program_of(problem, is_plain ? search::without_wires(plan) : plan, pipeline);
   }

@@ -19,20 +19,20 @@ inline constexpr double dropless = std::numeric_limits<double>::infinity();
 
 struct moe_options {
   int experts = 8;
-  int chosen = 2;  ///< the experts of each token
+  int chosen = 2;  ///< the number of experts of each token
   /// The number of features between the two products of an expert. 0 stands for four times the
   /// number of features of a token.
   std::int64_t hidden = 0;
-  /// The factor of the balance loss: experts · Σ f p over the experts. f is the share of the
-  /// micro-batch's routes that lead to an expert, p the mean of the expert's probability over all
-  /// tokens.
+  /// The factor of the balance loss, which is experts · Σ f p, summed over the experts. Here f is
+  /// the share of the micro-batch's routes that lead to an expert, and p is the mean of the
+  /// expert's probability over all tokens.
   double balance = 0;
   /// The number of consecutive micro-batches over which f and p above are computed. If it is above
   /// 1, a multiple of this number of micro-batches must take turns (problem::interleaved). The last
   /// group of a step may have fewer.
   int balance_over = 1;
-  /// The factor of the router's z-loss, which keeps logits small: the mean over all tokens of the
-  /// micro-batch of log(Σ exp(logit))².
+  /// The factor of the router's z-loss, which keeps logits small. The z-loss is the mean of log(Σ
+  /// exp(logit))² over all tokens of the micro-batch.
   double z_loss = 0;
   /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up. It takes the
   /// tokens with the largest gates; among gates that are equal bit for bit, the tokens that come

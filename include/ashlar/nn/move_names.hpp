@@ -5,8 +5,8 @@
 
 // The names of the redistributions and exchanges of halos in a step's program. The watchdog, which
 // reports a rank that waits too long, prints them (comm/watch/watchdog.hpp). A parameter has the
-// path of its layer: 1.3.0.weight is `weight` of layer 0 of part 3 of part 1 of the net. An
-// activation has the number of the chain's element and the name of its layer.
+// path of its layer: 1.3.0.weight is `weight` of layer 0 of part 3 of part 1 of the net. The other
+// names have the number of an element in the net and the name of its layer.
 //
 //   1.3.0.weight               the parameter, before the layer computes with it
 //   gradient of 1.3.0.weight   its gradient, which is summed over the ranks

@@ -47,8 +47,9 @@ class layer_node_base : public element_node<Processor> {
       dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
   }
 
-  /// Finds the operands of a forward pass in their slots. If the pass has several parts, finds
-  /// those of part number a.part. Splits the targets and the context like x. Communicates nothing.
+  /// Finds the operands of a forward pass in their slots. If the pass has several parts, finds the
+  /// operands of part number a.part. Splits the targets and the context like x. Communicates
+  /// nothing.
   read_forward forward_operands(step::action const& a, execution<Processor>& on,
                                 bool is_loss) const {
     read_forward read;

@@ -120,8 +120,8 @@ class parameter {
   /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
   void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
-  /// Makes `other` the gradient sum, and returns the tensor that was it. Expects a tensor of the
-  /// same placement and extents.
+  /// Replaces the gradient sum by `other`, and returns the tensor that was the sum before. Expects
+  /// a tensor with the placement and the extents of the sum.
   tensor_type exchange_sum(tensor_type other) { return std::exchange(sum_, std::move(other)); }
   /// Returns the gradient in rows, or null if it is a tensor.
   gradient_rows* rows() const { return rows_.get(); }
@@ -146,8 +146,9 @@ class parameter {
             gradient_.empty() ? nullptr : gradient_.template data_as<T>(),
             static_cast<bfloat16*>(copy_.data())};
   }
-  /// Rounds the value into the copy again. Needed after code other than an optimizer has written to
-  /// the value. If the parameter is updated apart from its storage, model::renew() must follow.
+  /// Rounds the value into its bfloat16 copy, if there is one. Needed after code other than an
+  /// optimizer has written to the value. If the parameter is updated apart from its storage,
+  /// model::renew() must follow.
   void round() {
     if (!copy_.empty())
       convert(processor(), static_cast<float const*>(value_.template data_as<float>()),

@@ -40,7 +40,7 @@ class parameter_slots {
     return of_element[static_cast<std::size_t>(v.index)];
   }
 
-  /// Fills the slots that stay filled between runs, except those of pending sums.
+  /// Fills the slots that stay filled between runs, except the slots of pending sums.
   void fill(execution<Processor>& on) const {
     for (std::size_t v = 0; v < program_->values.size(); ++v) {
       auto const& value = program_->values[v];
@@ -51,7 +51,7 @@ class parameter_slots {
     }
     drop(on);
   }
-  /// Fills the slots of gradient sums, and those of parameters that redistributions renew.
+  /// Fills the slots of gradient sums, and the slots of parameters that redistributions renew.
   void take(execution<Processor>& on) const {
     for (int const v : renewed_) on.set(v, parameter_of(program_->value_of(v)).source());
     for (int const v : sums_)
@@ -90,8 +90,8 @@ class parameter_slots {
 
   nodes const* elements_;
   step::program const* program_;
-  std::vector<int> renewed_;  // the stored parameters that redistributions renew
-  std::vector<int> sums_;     // the gradient sums
+  std::vector<int> renewed_;  // the values: stored parameters that redistributions renew
+  std::vector<int> sums_;     // the values: gradient sums
 };
 
 }  // namespace ashlar::nn

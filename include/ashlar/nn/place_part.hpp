@@ -33,7 +33,7 @@ struct net_builder {
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< the same ties as in problem::ties
   /// If the same net was placed before and the new elements read the parameters of that placement,
-  /// the elements that were placed then. Otherwise null.
+  /// this points to the elements of that placement. Otherwise it is null.
   std::vector<std::unique_ptr<element_node<Processor>>> const* before = nullptr;
 
   /// Returns which parameters element number `element` reads from other elements instead of having
@@ -93,7 +93,7 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   }
 }
 
-/// Returns a cursor (a position in the plan) that is behind all elements of `layer`. The argument
+/// Returns a cursor (a position in the plan) that is after all elements of `layer`. The argument
 /// `cursor` must be at the first element of `layer`.
 template <class Layer, class Cursor>
 auto advance_past(Layer const& layer, Cursor const& cursor) {

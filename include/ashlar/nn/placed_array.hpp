@@ -4,12 +4,12 @@
 #pragma once
 
 // The mesh, the extents and the placement of an array that a checkpoint keeps, without its
-// elements. Some arrays of a training are not placed like a parameter:
+// elements. Some arrays of a training run are not placed like a parameter:
 //
 //   rows_of_ranks   a matrix of which every rank has one row
 //   addends_of      the addends of a partial tensor. A new dim 0 counts the addends, and each axis
-//                   with P splits it. All other axes place the other dims as before. So the shard
-//                   of a rank has the elements of its addend, in the same order.
+//                   with P splits dim 0. All other axes place the other dims as before. So the
+//                   shard of a rank has the elements of the rank's addend, in the same order.
 
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -39,7 +39,7 @@ placed_array<Processor> rows_of_ranks(basic_mesh<Processor> const& m, std::int64
   return {m, shape{std::int64_t(m.topology().ranks()), columns}, rows};
 }
 
-/// Expects a tensor with fewer than max_rank dims.
+/// Returns the array of the addends of `x`, which must have fewer than max_rank dims.
 template <class Processor>
 placed_array<Processor> addends_of(any_tensor<Processor> const& x) {
   auto const& m = x.mesh();

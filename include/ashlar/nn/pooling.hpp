@@ -24,7 +24,7 @@ namespace ashlar::nn {
 struct pool_options {
   std::int64_t stride = 0;  ///< 0 means that the stride is the extent of the window
   std::int64_t padding = 0;
-  bool halo = false;  ///< plans may split the rows of images (convolution.hpp)
+  bool halo = false;  ///< whether plans may split the rows of images (convolution.hpp)
 };
 
 struct pool_maximum {};

@@ -6,9 +6,10 @@
 // The derivatives of the two losses of a router (moe_options.hpp). A layer `dispatch` keeps them
 // from the forward pass of a micro-batch for its backward pass.
 //
-//   balance loss   o.balance · o.experts · Σ f p over the experts. f is the share of the routes of
-//                  a group of o.balance_over micro-batches that lead to an expert. Its derivative
-//                  with respect to the probability of an expert is the same for all tokens.
+//   balance loss   o.balance · o.experts · Σ f p, summed over the experts. Here f is the share of
+//                  the routes that lead to an expert, in a group of o.balance_over micro-batches,
+//                  and p is the expert's mean probability. The derivative of this loss with
+//                  respect to the probability of an expert is the same for all tokens.
 //   z-loss         o.z_loss · log(Σ exp(logit))² of each token
 //
 // Both are means over the tokens of a step.
@@ -46,8 +47,8 @@ struct router_losses {
   }
 };
 
-/// Returns the derivative of the balance loss with respect to the probability of each expert, if
-/// `chosen_by` tokens of a group of micro-batches chose each expert.
+/// Returns the derivative of the balance loss with respect to the probability of each expert.
+/// `chosen_by` says how many tokens chose each expert in a group of `group` micro-batches.
 inline std::vector<double> slopes_of(moe_options const& o,
                                      std::vector<std::int64_t> const& chosen_by, std::int64_t group,
                                      router_losses const& losses) {
@@ -58,9 +59,9 @@ inline std::vector<double> slopes_of(moe_options const& o,
   return slopes;
 }
 
-/// Returns the same for the group of o.balance_over micro-batches to which the pass of `losses`
-/// belongs, from the loads in the log. Throws ashlar::error if a micro-batch of the group has not
-/// taken its forward pass.
+/// Returns the same derivatives for the group of o.balance_over micro-batches to which the pass of
+/// `losses` belongs. Takes the group's loads from the log. Throws ashlar::error if a micro-batch of
+/// the group has not taken its forward pass.
 inline std::vector<double> slopes_of_group(moe_options const& o, router_losses const& losses) {
   auto const& at = losses.at;
   std::int64_t const place = at.number % at.micro_batches, step = at.number - place;

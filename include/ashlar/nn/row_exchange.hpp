@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Adds up the rows of several ranks: the exchange of a gradient in rows (step/row_exchange.hpp has
-// the two ways and their prices).
+// Sums a gradient in rows over several ranks. Each rank has some of the rows. step/row_exchange.hpp
+// describes the two ways to do this, and their prices.
 //
-// First the ranks gather the numbers of their ids, then the ids. From then on all ranks know which
-// rows each rank has. So they choose the same way, and the messages contain rows without ids. Every
-// sum starts with the rank of the lowest number that has the row and adds the others in the order
-// of the ranks, so both ways give the same bits.
+// First the ranks gather how many ids each of them has, then the ids. From then on all ranks know
+// which rows each rank has. So they choose the same way, and the messages contain rows without ids.
+// Every sum starts with the row of the first rank that has it, and adds the rows of the other ranks
+// in the order of the ranks. So both ways give the same bits.
 
 #include <algorithm>
 #include <cstring>
@@ -30,8 +30,8 @@ namespace ashlar::nn {
 /// The ids of all ranks of a group, and their union.
 class ids_of_ranks {
  public:
-  /// `ids` has the ids of all ranks in ascending order, one rank after the other; `counts` has
-  /// their numbers.
+  /// `ids` has the ids of rank 0 in ascending order, then those of rank 1, and so on. `counts` has
+  /// the number of ids of each rank.
   ids_of_ranks(std::vector<std::int32_t> ids, std::vector<std::int64_t> const& counts)
       : ids_(std::move(ids)), all_(ids_) {
     std::sort(all_.begin(), all_.end());
@@ -45,11 +45,11 @@ class ids_of_ranks {
   std::int32_t id(int rank, std::int64_t i) const {
     return ids_[static_cast<std::size_t>(begin(rank) + i)];
   }
-  /// Returns the part of the union that rank `owner` sums up.
+  /// Returns the part of the union whose rows rank `owner` sums up.
   interval part(int owner) const {
     return balanced_part({0, static_cast<std::int64_t>(all_.size())}, ranks(), owner);
   }
-  /// Returns which of the ids of a rank, counted from its first one, belong to an owner.
+  /// Returns which ids of rank `rank`, counted from its first one, are in part(owner).
   interval owned(int rank, int owner) const {
     auto const own = part(owner);
     auto const place = [&](std::int64_t at) {
@@ -62,7 +62,7 @@ class ids_of_ranks {
     std::int64_t const from = place(own.begin);
     return {from, place(own.begin + own.size) - from};
   }
-  /// Returns the numbers of ids and rows that a rank receives.
+  /// Returns how many ids and rows a rank receives, with either way.
   search::rows_load load(int rank) const {
     std::int64_t const others = static_cast<std::int64_t>(ids_.size()) - count(rank);
     std::int64_t given = 0;
@@ -98,7 +98,8 @@ void transfer_counted(Mesh const& m, collective kind, axis_list const& axes,
   take(static_cast<T const*>(target.data()), what.to.elements());
 }
 
-/// Returns what member i of a group gives to all others, for every i: size(i) elements.
+/// Runs an all-gather in which member i of a group contributes size(i) elements. Returns the
+/// elements of all members, in the order of the members.
 template <class T, class Mesh, class Size>
 std::vector<T> gathered(Mesh const& m, axis_list const& axes, std::vector<T> const& from,
                         Size const& size) {
@@ -109,15 +110,14 @@ std::vector<T> gathered(Mesh const& m, axis_list const& axes, std::vector<T> con
   return all;
 }
 
-/// Adds a row to a sum, which is zero at first.
 template <class T>
 void add_row(T const* row, std::int64_t columns, T* sum) {
   for (std::int64_t k = 0; k < columns; ++k) sum[k] += row[k];
 }
 
-/// Returns the sums of the rows of `ids.all()` that `part` names. The rows of this part begin at
-/// `row`. The rows of the first rank come first, in the order of their ids, then the rows of the
-/// next rank, and so on.
+/// Returns the sums of those rows of `ids.all()` that `part` names. `row` points to the addends:
+/// first the rows of rank 0, in the order of their ids, then those of rank 1, and so on. of_rank[r]
+/// says which ids of rank r these rows have, counted from its first one.
 template <class T>
 std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::int64_t columns,
                            T const* row, std::vector<interval> const& of_rank) {
@@ -136,8 +136,9 @@ std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::i
 }  // namespace detail
 
 /// Returns the sums of the rows `own` of all ranks along `axes`, on each of these ranks. `way` is
-/// the way to take; null: the cheaper one on the mesh's machine. Collective over the group: two
-/// all-gathers of ids, then an all-gather of rows, or an all-to-all and an all-gather of rows.
+/// the way to take. If it is null, takes the way that is cheaper on the mesh's machine. All ranks
+/// along `axes` must call it. Communicates: an all-gather of the numbers of ids and one of the ids,
+/// then either an all-gather of rows, or an all-to-all and an all-gather of rows.
 template <class T, class Mesh>
 sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<T> own,
                               search::rows_way const* way = nullptr) {

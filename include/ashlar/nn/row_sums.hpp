@@ -35,7 +35,7 @@ struct sorted_rows {
 template <class T>
 class row_sums {
  public:
-  /// `shard` is the box of the matrix that the rank has. Its last dim are the columns.
+  /// `shard` is the box of the matrix that the rank has. Its last dim counts the columns.
   explicit row_sums(box const& shard)
       : shard_(shard), columns_(shard.rank() == 0 ? 0 : shard[shard.rank() - 1].size) {}
 
@@ -101,7 +101,7 @@ class row_sums {
 
   box shard_;
   std::int64_t columns_;
-  std::vector<std::int32_t> slots_;  // the place of the row in ids_, or -1; at most half are used
+  std::vector<std::int32_t> slots_;  // places in ids_, or -1; at most half of the slots are used
   std::vector<std::int32_t> ids_;    // in the order in which rows were first asked for
   std::vector<T> values_;
 };

@@ -21,7 +21,8 @@
 namespace ashlar::nn::detail {
 
 /// Copies the values of `planned` samples, from sample number `first` on, to `part`. If fewer
-/// samples are left, copies the last one of all `samples` repeatedly.
+/// samples are left, fills the rest of `part` with copies of the last sample. `samples` is the
+/// number of samples in `all`.
 template <class Value>
 void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t first,
                   std::size_t planned, std::span<Value> part) {
@@ -31,8 +32,9 @@ void copy_samples(std::span<Value const> all, std::size_t samples, std::size_t f
                       part.subspan(k * size, size).begin());
 }
 
-/// A batch of any number of samples. `input` and `context` are the extents of a part; their dim 0
-/// is the samples. `inputs` has the inputs of all samples, followed by the contexts of all samples.
+/// A batch of any number of samples. `input` and `context` are the extents of a part; dim 0 of both
+/// counts its samples. `inputs` has the inputs of all samples, followed by the contexts of all
+/// samples.
 template <class Input>
 class sample_parts {
  public:
@@ -92,8 +94,8 @@ class sample_parts {
   std::vector<Input> part_;
 };
 
-/// Calls run(part) for each part of a batch, and returns the results for its samples, one after the
-/// other. The arguments are those of sample_parts.
+/// Calls run(part) for each part of a batch, and returns the results for the batch's samples, one
+/// after the other. The other arguments are those of the constructor of sample_parts.
 template <class Input, class Run>
 auto in_parts(std::span<Input const> inputs, search::problem const& net, shape const& input,
               shape const& context, Run run) -> decltype(run(inputs)) {

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// How the next token is chosen from the logits of the last one:
+// How the next token is chosen from the logits that follow the last one:
 //
 //   temperature 0   the token with the highest logit; the first one if several are highest
 //   temperature t   a token drawn with probability softmax(logits / t), among the top_k tokens with
 //                   the highest logits, or among all
 //
-// A draw depends only on the seed and its index (device/philox.hpp).
+// A draw depends only on the seed and the index of the draw (device/philox.hpp).
 
 #include <algorithm>
 #include <cmath>

@@ -8,12 +8,12 @@
 //   skip(f)       along dim 1: the channels of images, or the features of rows
 //   skip<2>(f)    along dim 2, such as the features of token sequences
 //
-// Only the extent of this dim may differ between x and f(x). In a plan a skip consists of a begin
-// element, the elements of f and an end element, as a residual does (residual.hpp), and both ends
-// have the same placements. At both ends, no mesh axis splits the dim that is concatenated, so the
-// end only copies within each rank. In the backward pass, the end cuts its gradient into those of
-// both branches, and the begin adds them. The skipped value and its gradient are never
-// redistributed.
+// Only the extent of this dim may differ between x and f(x). In a plan, a skip consists of a begin
+// element, the elements of f and an end element, as a residual does (residual.hpp). Both ends have
+// the same placements. At both ends, no mesh axis splits the dim that is concatenated, so the end
+// only copies within each rank. In the backward pass, the end cuts dy into the gradients of both
+// branches, and the begin adds the gradients of x from both branches. The skipped value and its
+// gradient are never redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/branched_net.hpp>
@@ -85,8 +85,8 @@ class skipping : public branched_net<Inner> {
 };
 
 /// Returns a net that maps x to the concatenation of x and inner(x) along dim Dim. Only the extent
-/// of this dim may differ between x and inner(x); nn::describe throws ashlar::error if others
-/// differ. Requires Dim to be 1 or more, since dim 0 counts samples. Communicates nothing.
+/// of this dim may differ between x and inner(x); nn::describe throws ashlar::error if another
+/// extent differs. Requires Dim to be 1 or more, since dim 0 counts samples. Communicates nothing.
 template <int Dim = 1, class Inner>
 constexpr skipping<Dim, Inner> skip(Inner inner) {
   return skipping<Dim, Inner>(std::move(inner));

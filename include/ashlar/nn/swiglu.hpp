@@ -7,8 +7,8 @@
 //
 //   y = (silu(x gate) * (x up)) down        silu(u) = u / (1 + e^-u)
 //
-// The source is Shazeer, "GLU Variants Improve Transformer", 2020. Plans may split the rows,
-// and the hidden features, for which y is a partial sum.
+// The source is Shazeer, "GLU Variants Improve Transformer", 2020. Plans may split the rows and the
+// hidden features. If the hidden features are split, y is a partial sum.
 
 #include <ashlar/nn/formula.hpp>
 

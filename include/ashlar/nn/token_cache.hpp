@@ -8,7 +8,7 @@
 //
 // A layer says in layer_spec::cached_values how many elements it keeps of each token. Its cache is
 // a tensor with the extents of its x, but `places` tokens in dim 1 and `cached_values` elements in
-// the last dim. It is placed like x: sequences and heads are split where those of x are.
+// the last dim. The cache is placed like x, so its sequences and heads are split as in x.
 
 #include <cstdint>
 #include <vector>

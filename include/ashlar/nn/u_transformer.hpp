@@ -12,14 +12,14 @@
 //   innermost    skip(block, skip(middle), block), block
 //
 // A skip concatenates its input with the output of its inner part (skip.hpp). Each level has two
-// skips, one inside the other, and a block after each skip that reads its output. A block is
+// skips, one inside the other. The output of each skip goes through a block. A block is
 //
 //   convolutions      x + convolve(gelu(group_norm(convolve(gelu(group_norm(x)))))), 3 x 3
 //   and attention     among pixels, attention to the context, then a perceptron, each of the three
 //                     as x + f(layer_norm(x))
 //
-// A convolution of 1 x 1 before a block changes its input to the number of channels of the level.
-// Only the first block of the outermost level needs no such convolution. The blocks of the
+// A convolution of 1 x 1 before a block changes the block's input to the number of channels of the
+// level. Only the first block of the outermost level needs no such convolution. The blocks of the
 // innermost level have no attention; its middle is convolutions, attention, convolutions.
 //
 // The context belongs to the batch (context_attention.hpp). Plans may recompute the convolutions
@@ -27,8 +27,8 @@
 //
 // The paper says that its net has 2.1 billion parameters, attention after the convolutions of a
 // U-Net, and skips from the i-th layer to the i-th from last. The defaults for images, channels and
-// context are those of the program that its authors published with Alpa; this net then has 2.06
-// billion parameters. The paper does not give the numbers of heads and groups and the sizes of the
+// context are from the program that its authors published with Alpa; this net then has 2.06 billion
+// parameters. The paper does not give the numbers of heads and groups and the sizes of the
 // perceptrons, so we chose them. It does not say whether the net also gets the time step of a
 // diffusion; ours does not.
 
@@ -130,9 +130,9 @@ class u_transformer_parts {
 
 }  // namespace detail
 
-/// Returns a U-Transformer with its loss. Input: image_batch, whose images can be halved once per
-/// level but the innermost; the targets are images of the same extents. Throws ashlar::error if
-/// heads or groups do not divide the channels of a level.
+/// Returns a U-Transformer with its loss. Input: image_batch, whose height and width are multiples
+/// of 2^(Levels - 1). The targets are images of the same extents. Throws ashlar::error if heads or
+/// groups do not divide the channels of a level.
 template <int Levels>
 constexpr auto u_transformer(u_transformer_options<Levels> const& o) {
   detail::u_transformer_parts<Levels> const parts(o);

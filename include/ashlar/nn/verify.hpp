@@ -20,7 +20,7 @@
 //   3  every row, one axis       On 2 and 3 ranks, on numbers of ranks that make splits uneven, and
 //                                on more ranks than a split dim has elements. Runs the passes on
 //                                each rank's shards, assembles the results according to the row
-//                                (trial/values.hpp) and compares them with those of step 2.
+//                                (trial/values.hpp) and compares them with step 2.
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows

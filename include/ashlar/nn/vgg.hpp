@@ -26,12 +26,12 @@ namespace ashlar::nn {
 
 /// The extents of the net. The defaults are the published ones (Simonyan and Zisserman 2015).
 struct vgg_options {
-  std::int64_t image = 224;    ///< rows and columns of an image; at least 32
+  std::int64_t image = 224;    ///< the height and width of an image, in pixels; at least 32
   std::int64_t width = 64;     ///< the number of channels of the first stage
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< the number of channels of an image
-  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
+  bool halo = false;          ///< whether plans may split the rows of images (convolution.hpp)
 };
 
 /// Returns a stage: N (2 or 3) convolutions of 3 x 3, each with a relu, then a 2 x 2 maximum.

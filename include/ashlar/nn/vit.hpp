@@ -6,7 +6,7 @@
 // The vision transformer (Dosovitskiy et al. 2021), which classifies images. A token is a square
 // patch of the image:
 //
-//   patches      a convolution whose stride is its kernel, [batch, rows, columns, features]
+//   patches      a convolution whose stride is its kernel size, [batch, rows, columns, features]
 //   positions    a learned vector for each patch is added
 //   blocks       x + attention(layer_norm(x)), then x + perceptron(layer_norm(x)), without a mask
 //   classes      layer norm, the mean over all patches, a linear layer
@@ -17,8 +17,8 @@
 // The published ViT-B/16 reads its class from one more token, which has a learned vector and a
 // position of its own: 2 * 768 parameters more. Here the class is read from the mean over the
 // patches, as in later nets of the same authors (Beyer et al. 2022). The published net has dropout
-// of 0.1, and this one has none. Its gelu is the usual one with tanh (device/functor.hpp). Patches
-// keep their two dims, rows and columns.
+// of 0.1, and this one has none. The gelu of this net is the form with tanh (device/functor.hpp).
+// Patches keep their two dims, rows and columns.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -37,8 +37,8 @@ namespace ashlar::nn {
 
 /// The extents of a vision transformer. The defaults are those of ViT-B/16 for 1000 classes.
 struct vit_options {
-  std::int64_t image = 224;  ///< rows and columns of an image, a multiple of `patch`
-  std::int64_t patch = 16;   ///< rows and columns of a patch
+  std::int64_t image = 224;  ///< the height and width of an image, a multiple of `patch`
+  std::int64_t patch = 16;   ///< the height and width of a patch, in pixels
   int layers = 12;
   std::int64_t features = 768;
   std::int64_t heads = 12;
@@ -53,8 +53,8 @@ constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads))),
                residual(chain(layer_norm(features), perceptron(features, hidden))));
 }
-/// Returns an encoder block with a layer scale at the end of each residual, whose gains begin as
-/// `scale`.
+/// Returns an encoder block with a layer scale at the end of each residual. `scale` is the initial
+/// value of all gains.
 constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t hidden,
                          double scale) {
   return chain(residual(chain(layer_norm(features), pixel_attention(features, heads),
@@ -64,7 +64,7 @@ constexpr auto vit_block(std::int64_t features, std::int64_t heads, std::int64_t
 }
 
 /// Returns the layer that adds a learned vector to each token of x [batch, rows, columns,
-/// features]. Its passes do not communicate. It runs on the host only.
+/// features]. Its passes do not communicate.
 constexpr auto image_positions(std::int64_t rows, std::int64_t columns, std::int64_t features) {
   return formula(
       "positions", [](auto x, auto positions) { return x + positions; },
@@ -72,7 +72,7 @@ constexpr auto image_positions(std::int64_t rows, std::int64_t columns, std::int
 }
 
 /// Returns the layer that maps x [batch, rows, columns, features] to the mean over all tokens,
-/// [batch, features]. Its passes do not communicate. It runs on the host only.
+/// [batch, features]. Its passes do not communicate.
 constexpr auto mean_of_tokens() {
   return formula("mean_of_tokens", [](auto x) { return flatten<1, 3>(mean(x, 1, 2)); });
 }
@@ -94,13 +94,13 @@ constexpr auto vit_of(vit_options const& o, Block const& block) {
 }  // namespace detail
 
 /// Returns a vision transformer. Input: image_batch of `image` rows and columns; output: [batch,
-/// classes]. Throws ashlar::error if the patches do not divide the image, or the heads the
-/// features.
+/// classes]. Throws ashlar::error if the height of a patch does not divide the height of an image,
+/// or if the number of heads does not divide the number of features.
 constexpr auto vit(vit_options const& o) {
   return detail::vit_of(o, vit_block(o.features, o.heads, o.hidden));
 }
-/// Returns the same net with a layer scale at the end of each residual, whose gains begin as
-/// `scale`.
+/// Returns a vision transformer with a layer scale at the end of each residual. `scale` is the
+/// initial value of all gains. Throws ashlar::error in the same cases as the overload above.
 constexpr auto vit(vit_options const& o, double scale) {
   return detail::vit_of(o, vit_block(o.features, o.heads, o.hidden, scale));
 }

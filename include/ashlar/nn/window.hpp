@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The code that convolution and pooling, the layers with a sliding window, share: it checks the
-// window and the input, lets plans split images along their height, and says which rows of the
-// images a rank then has.
+// Functions for the layers with a sliding window: convolution and pooling. They check the window
+// and the input, let plans split images along their height, and say which rows of the images a rank
+// then has.
 
 #include <limits>
 #include <string>
@@ -23,15 +23,15 @@ device::image_extents local_images(X const& x) {
 }
 
 /// Returns the extents of the images that this rank has of x, from which the window w makes this
-/// rank's part of y. If the rows of images are split, x includes its halo, the rows of other ranks
-/// that the windows read. The result then says how many rows of padding are missing above and
-/// below. x and y may also be the gradients of x and y.
+/// rank's part of y. If the rows of images are split, x includes its halo: the rows of other ranks
+/// that the windows read. The result then also says how many rows of padding are missing above and
+/// below (device/window.hpp). x and y may also be the gradients of x and y.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);
-  // `rows` are the rows that this rank has of x, and `places` those that it has of y. This rank's
-  // windows cover the rows from places.begin * stride - padding to `end`. Rows that the windows
-  // cover but x does not have are padding.
+  // `rows` are the rows of x that this rank has, and `places` are the rows of y that it has. This
+  // rank's windows cover the rows from places.begin * stride - padding to `end`. Rows that the
+  // windows cover but x does not have are padding.
   interval const rows = x.local_box()[2], places = y.local_box()[2];
   e.missing_above = e.missing_below = w.padding;
   if (places.size == 0) return e;

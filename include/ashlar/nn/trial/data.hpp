@@ -10,8 +10,9 @@
 //   ids          below the first id that the layer's check() refuses, or below verify_options::ids
 //                if the layer has no check()
 //   parameters   around the values of initial()
-//   routes       of a layer of rows: each token goes to `chosen` experts. If there are more
-//                experts, the last one gets no token. One token is dropped by an expert.
+//   routes       for a layer whose input is a routed tensor: each token goes to `chosen` experts.
+//                If there are more experts, the last one gets no token. One token is dropped by an
+//                expert.
 //   context      numbers
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
 //                without a target) if check_targets() accepts -1
@@ -31,7 +32,7 @@ namespace ashlar::nn::detail {
 struct trial_data {
   whole_values x, dy, targets, context;
   std::vector<whole_values> parameters;
-  std::shared_ptr<routing const> routes;  ///< of x, if x is a routed tensor
+  std::shared_ptr<routing const> routes;  ///< the routes of x, if x is a routed tensor
 };
 
 /// Returns `count` evenly spaced numbers in (low, high), in a shuffled order.

@@ -5,18 +5,18 @@
 
 // Compares the gradients that a layer's backward pass makes with finite differences of its forward
 // pass, for nn::verify. Both passes run in one process. The differentiated function is the summed
-// loss, or the sum of y · dy and of the losses of a router. The formula uses points at distances h
-// and 2 h on both sides. Its error is about h^4 + ε / h, where ε is the rounding error of the
-// forward pass.
+// loss of a loss layer. For any other layer, it is the sum of all y · dy, plus the losses if the
+// layer is a router. The formula uses points at distances h and 2 h on both sides. Its error is
+// about h^4 + ε / h, where ε is the rounding error of the forward pass.
 
 #include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/nn/trial/simulated_layer.hpp>
 
 namespace ashlar::nn::detail {
 
-/// Computes the function to be differentiated from the results of a forward pass: the summed loss,
-/// or the sum of y · dy and of the losses of a router. Trials pass their results to a judge, which
-/// compares them (judge.hpp). An objective has the interface of a judge, but compares nothing.
+/// Computes the function to be differentiated (see above) from the results of a forward pass.
+/// Trials pass their results to a judge, which compares them (judge.hpp). An objective has the
+/// interface of a judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

@@ -6,9 +6,9 @@
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
 // Between the parts of a forward pass, simulated_layer redistributes the layer's statistics. Before
-// the forward pass it gives x its halo, the elements of other ranks that the layer's windows read,
-// and after the backward pass it adds up the halos of dx. A judge compares the results of the
-// passes with the right values (judge.hpp):
+// the forward pass it gives x its halo: the elements of other ranks that the layer's windows read.
+// After the backward pass it adds up the halos of dx. A judge compares the results of the passes
+// with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
@@ -133,8 +133,8 @@ class simulated_layer {
 
   topology const& mesh_of(std::size_t r) const { return ranks_[r].topology(); }
 
-  /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one. `routes` are
-  /// those of a routed tensor.
+  /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one. A routed
+  /// tensor needs `routes`.
   void put(std::size_t r, int slot, element_type type, whole_values const& whole,
            placement const& p, halo_layout const& halo = {},
            std::shared_ptr<routing const> const& routes = nullptr) {
@@ -153,7 +153,7 @@ class simulated_layer {
     given_[r].emplace_back(t, shard_values(t));
   }
 
-  /// Gives the judge the losses of a router, and each rank its dy, whose rows are those of y.
+  /// Gives the judge the losses of a router. Gives each rank its dy, which has the same rows as y.
   template <class Judge>
   void end_of_router(std::vector<host_tensor> const& y, Judge& judge) {
     double sum = 0;

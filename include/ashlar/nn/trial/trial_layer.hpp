@@ -21,7 +21,7 @@ namespace ashlar::nn {
 struct verify_options {
   double low = -1.5, high = 1.5;  ///< the range of the input's numbers
   std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
-  int chosen = 0;                 ///< the experts of each token, for a layer of rows
+  int chosen = 0;                 ///< the number of experts per token, if x is a routed tensor
 };
 
 namespace detail {
@@ -31,7 +31,7 @@ struct integer_range {
   std::int64_t first = 0, end = 0;
 };
 
-/// The values around which a parameter's values are chosen, and how far they may be from there.
+/// The middle of the values that a parameter gets, and their largest distance from it.
 struct parameter_range {
   double middle = 0, reach = 0.5;
 };
@@ -50,8 +50,8 @@ struct trial_layer {
   int statistics = 0;
   bool is_loss = false;
   bool has_backward = false, has_weight_gradient = false, has_input_gradient = false;
-  std::optional<integer_range> ids;             ///< the ids, if x consists of ids
-  std::optional<integer_range> target_classes;  ///< the targets, if they are integers
+  std::optional<integer_range> ids;             ///< the range of the ids, if x consists of ids
+  std::optional<integer_range> target_classes;  ///< their range, if the targets are integers
   shape target_extents;
   std::vector<parameter_range> parameters;
   /// Returns the layer placed on one rank's mesh, with its tensors placed as the choice says.
@@ -108,7 +108,8 @@ integer_range accepted_targets(Layer const& layer, shape const& x) {
   return {first, std::max(end, first + 1)};
 }
 
-/// Returns the extents of the input of a layer. A layer of rows gets a routed tensor.
+/// Returns the extents `x` for the input of a layer, marked as routed if the layer takes routed
+/// rows.
 template <class Layer>
 shape trial_input(shape x, verify_options const& options) {
   if constexpr (requires { Layer::takes_rows; }) {

@@ -171,8 +171,9 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// Returns the shards without halos of all ranks, as the program's action add_halo makes them: a
-/// rank gets, for each element that it owns, the sum of what all ranks computed for the element.
+/// Returns the shards of all ranks without halos, as the program's action add_halo makes them: for
+/// each element that a rank owns, the rank gets the sum of the values that all ranks computed for
+/// it.
 inline std::vector<host_tensor> halos_added(std::vector<host_tensor> const& with_halo,
                                             halo_layout const& layout) {
   auto const& t = with_halo[0].mesh().topology();
