@@ -45,7 +45,7 @@ enum class collective : signed char {
   slice,
   zero_pad,
   broadcast,  // sends from one rank to all; no plan contains it
-  reduce      // from all ranks to one; never part of a plan
+  reduce      // reduces from all ranks to one; no plan contains it
 };
 
 constexpr char const* to_string(collective kind) {

@@ -62,7 +62,7 @@ ASHLAR_INLINE void abort(char const* message) {
   if (rank != 0) usleep(400'000);
   std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
   std::fflush(stderr);
-  usleep(20'000);  // Launchers such as MPICH's may drop what they have not read before the end.
+  usleep(20'000);  // Launchers such as MPICH's may drop output that they read too late.
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }
