@@ -144,7 +144,7 @@ class basic_mesh {
   decltype(auto) processor() const { return state_->back->processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
   auto& memory() const { return state_->back->memory(); }
-  /// Returns a std::shared_ptr to the object that memory() returns. It keeps the mesh alive.
+  /// Returns a std::shared_ptr to the object of memory(). The pointer keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back->memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);

@@ -65,7 +65,7 @@ constexpr bool reduces(collective kind) {
          kind == collective::reduce;
 }
 
-/// Returns whether one rank of the group, the root, does something else than the other ranks.
+/// Returns whether one rank of the group, the root, has another role than the other ranks.
 constexpr bool is_rooted(collective kind) {
   return kind == collective::broadcast || kind == collective::reduce;
 }

@@ -6,7 +6,7 @@
 // Lists machines by name, with the source of each number:
 //
 //   [sheet]     the vendor's figure
-//   [measured]  measured on this machine or on the same parts
+//   [measured]  measured on this machine or on the same hardware
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
 // β is the inverse of NCCL's bus bandwidth (the rate at which a rank receives during a large
@@ -73,7 +73,7 @@ inline constexpr machine h200_server = [] {
   return m;
 }();
 
-/// Nodes of AutoDist's cluster A (its section 3): one GeForce GTX TITAN X (12 GB), 40 Gb/s
+/// Nodes of AutoDist's cluster A (section 3 of the paper): one GeForce GTX TITAN X (12 GB), 40 Gb/s
 /// Ethernet, single precision. The paper says TITAN X; earlier papers of its authors name this card
 /// for a cluster of this kind. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      4.9e12 [guess]: 80 % of 6.1 TF/s [sheet]; gemm_half 64 [guess]

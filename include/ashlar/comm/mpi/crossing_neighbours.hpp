@@ -39,9 +39,10 @@ class crossing_neighbours {
   /// The fewest bytes from one rank to another for which they use shared memory.
   static constexpr std::int64_t least_bytes = 16 * 1024;
 
-  /// Begins the offers. `sends` and `receives` are this rank's messages. `shard` has the elements
-  /// of box `tile`. Offers have the tag `tag`, like the messages of the crossing. The last message
-  /// of a taker has the tag `taken_tag`, which no other message of the crossing has.
+  /// Begins to send and to receive offers. `sends` and `receives` are this rank's messages. `shard`
+  /// has the elements of box `tile`. Offers have the tag `tag`, like the messages of the crossing.
+  /// The last message of a taker has the tag `taken_tag`, which no other message of the crossing
+  /// has.
   crossing_neighbours(std::vector<crossing_transfer> const& sends,
                       std::vector<crossing_transfer> const& receives, box const& tile, void* shard,
                       std::size_t element_size, shared_window const& window, MPI_Comm comm, int tag,

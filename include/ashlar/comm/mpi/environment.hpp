@@ -12,7 +12,7 @@
 // Rank 0 prints its error and ends the job at once. Every other rank waits a moment before it
 // prints. So if an error occurs on every rank (such as an invalid option), normally only rank 0
 // prints it. A program that catches an exception outside the environment's scope must print the
-// exception itself. In this case, the other ranks are ended when the program exits.
+// exception itself. In this case, the other ranks are ended when this rank's program exits.
 
 #include <cstdio>
 #include <cstdlib>

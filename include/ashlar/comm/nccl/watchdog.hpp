@@ -9,6 +9,7 @@
 //   event                                                   action of the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a communicator reports a fault of this or another rank  stops the rank
+//   the device reports an error                             stops the rank
 //   an operation has not ended within the timeout           stops the rank, or warns
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from

@@ -101,7 +101,7 @@ struct watchdog::state {
   topology shape;
   settings wanted;
   peer_socket socket;
-  std::optional<membership> present;  // from start() on
+  std::optional<membership> present;  // set by start()
   neighbour next;
   int rank = 0;
   inquiry question{shape, wanted, socket};
@@ -275,7 +275,7 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
     s.thread = std::thread([&s] {
       try {
         s.watch();
-      } catch (std::exception const& e) {  // such as no memory for the reports
+      } catch (std::exception const& e) {  // for example if memory is exhausted
         std::fprintf(stderr, "[rank %d] warning: mesh: the watchdog has ended: %s\n", s.rank,
                      e.what());
       }
