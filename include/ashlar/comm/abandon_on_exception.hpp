@@ -4,8 +4,8 @@
 #pragma once
 
 // If an exception leaves a scope in which a rank takes part in a redistribution, other ranks would
-// wait for it forever. An object of this class in the scope then abandons the mesh: all later
-// transfers of the mesh throw (operation_queue.hpp).
+// wait for this rank forever. An object of this class in the scope then abandons the mesh: all
+// later transfers of the mesh throw (operation_queue.hpp).
 
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/support/exception_watch.hpp>

@@ -20,7 +20,7 @@ namespace ashlar {
 /// The number of addends.
 inline constexpr std::size_t agreement_addends = 8;
 
-/// Returns what a rank whose number is `value` adds to the sums.
+/// Returns the addends that a rank with the number `value` contributes to the sums.
 constexpr std::array<double, agreement_addends> agreement_of(std::uint64_t value) {
   std::array<double, agreement_addends> made{};
   for (std::size_t k = 0; k < made.size(); k += 2, value >>= 16) {
@@ -30,11 +30,12 @@ constexpr std::array<double, agreement_addends> agreement_of(std::uint64_t value
   return made;
 }
 
-/// Returns whether all `ranks` ranks added the addends of the same number.
+/// Returns whether all `ranks` ranks have the same number. `sums` has the sums of agreement_of()
+/// over all ranks.
 constexpr bool all_agree(std::span<double const, agreement_addends> sums, int ranks) {
   for (std::size_t k = 0; k < sums.size(); k += 2) {
-    // Both products may wrap around. They are still equal if the exact products are equal, and for
-    // fewer than 2^16 ranks only then.
+    // With more than 2^16 ranks, the products may wrap around. Then equal products remain equal,
+    // but different products may become equal.
     auto const sum = static_cast<std::uint64_t>(sums[k]);
     auto const squares = static_cast<std::uint64_t>(sums[k + 1]);
     if (static_cast<std::uint64_t>(ranks) * squares != sum * sum) return false;

@@ -20,10 +20,11 @@
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)
 //   make_transport()        creates the communicator, without decorators
 //   make_transport(...)     creates the communicator of a part, collectively over the whole mesh
-//   start_crossing(...)     begins this rank's part of a crossing to another part of the mesh
-//   announce_crossing(...)  says that a crossing will begin later; only backends have it whose
-//                           crossings begin in the order of their announcements
-//   until(condition)        waits for the condition and advances pending transfers meanwhile
+//   start_crossing(...)     begins this rank's share of a crossing, which moves a tensor from one
+//                           part of the mesh to another
+//   announce_crossing(...)  says that a crossing will begin later; exists only in backends whose
+//                           crossings begin in the order in which they were announced
+//   until(condition)        waits until the condition is true; advances pending transfers meanwhile
 //   refuse_if_stopped()     throws if the transport aborted a transfer, which then has no result
 
 namespace ashlar {

@@ -4,9 +4,9 @@
 #pragma once
 
 // The checked mode of a mesh: before each transfer, the members of its group compare what they are
-// about to do. If they differ, every member throws an error that shows what each of them is about
-// to do. Without the checked mode, such ranks would exchange wrong values, or would wait for each
-// other forever.
+// about to do. If this is not the same on all members, every member throws an error that shows what
+// each member is about to do. Without the checked mode, such ranks would exchange wrong values, or
+// would wait for each other forever.
 //
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
 //   mesh.set_checked(true)   one mesh
@@ -47,7 +47,8 @@ namespace detail {
 
 /// Throws ashlar::error on every member of a transfer's group unless all members are about to make
 /// the same transfer. `plain` is the transport without decorators. Communicates: an all-reduce of
-/// 16 bytes in the group, which communication logs do not record.
+/// 16 bytes in the group, and before an error a larger all-reduce. Communication logs record
+/// neither of them.
 template <class Backend>
 void compare_with_group(Backend& back, operation_queue& queue, communicator& plain,
                         transfer const& what, element_type type, topology const& t,

@@ -8,8 +8,8 @@
 //   communication_log const log(mesh);
 //   auto y = x | to<B>;                log.records(), log.received_bytes()
 //
-// The log of a part of a mesh also records the part's crossings to and from other parts, which have
-// no kind and no axes (collective_record::crosses).
+// The log of a part of a mesh also records the part's crossings to and from other parts. The record
+// of a crossing has no kind and no axes (collective_record::crosses).
 //
 // Logs may be nested. They must be destroyed in reverse order of construction.
 

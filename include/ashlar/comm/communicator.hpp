@@ -48,7 +48,8 @@ class communicator {
   communicator& operator=(communicator const&) = delete;
 
   /// Creates the communicators that groups along `axes` need. Must be called before the first
-  /// transfer of these groups and, unlike start, in program order. Collective over the mesh.
+  /// transfer of these groups. All ranks must call open() in the same order, while they may call
+  /// start() in different orders. Collective over the mesh.
   virtual void open(axis_list const& axes) = 0;
   /// Carries out a transfer and returns when it has ended. Collective over the group.
   virtual void run(transfer_request const& s) = 0;
@@ -56,9 +57,9 @@ class communicator {
   /// must live until the transfer has ended. The destructor of the returned object waits for the
   /// end of the transfer. Collective over the group.
   virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
-  /// Notes that a crossing to or from another part of the mesh begins, in which this rank receives
-  /// `received_bytes`. Only decorators that record transfers use it. All decorators pass the call
-  /// on.
+  /// Notes that a crossing begins, which is a move of a tensor to or from another part of the mesh.
+  /// This rank receives `received_bytes` bytes in the crossing. Only decorators that record
+  /// transfers use this call. All decorators pass it on.
   virtual void note_crossing(std::int64_t received_bytes) { (void)received_bytes; }
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;

@@ -4,9 +4,9 @@
 #pragma once
 
 // Transfers between ranks that have different numbers of elements. All ranks of the group know how
-// many elements each rank sends to each other one, so messages need no sizes. The arrays are flat:
-// a source has the parts for the members, and a target has the parts from the members, one member
-// after the other.
+// many elements each rank sends to each other rank, so messages need no sizes. The arrays are flat:
+// a source has one part for each member, and a target has one part from each member, in the order
+// of the members.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace ashlar {
 
 /// Returns the block that member `from` sends to member `to`. size(i, j) is the number of elements
 /// that member i sends to member j. In an all-gather, the source is one part, which all members
-/// get. In a reduction, the target is one part, the sum of those of all members.
+/// get. In a reduction, the target is one part: the sum of the parts that the members send.
 template <class Size>
 strided_block counted_block(collective kind, int from, int to, Size const& size) {
   std::int64_t const n = size(from, to);
@@ -27,8 +27,8 @@ strided_block counted_block(collective kind, int from, int to, Size const& size)
 }
 
 /// Returns an all-gather or all-to-all along `axes` for the rank at coordinates `here`. size(i, j)
-/// is the number of elements that member i sends to member j; it gives the same numbers on all
-/// members. In an all-gather it does not depend on j.
+/// is the number of elements that member i sends to member j. It must return the same numbers on
+/// all members. In an all-gather, it must not depend on j.
 template <class Size>
 transfer counted_transfer(collective kind, axis_list const& axes, topology const& t,
                           coordinates const& here, Size const& size) {

@@ -4,9 +4,9 @@
 #pragma once
 
 // The cache of plans by which tensors cross from a part of a mesh to other parts. It keeps the last
-// `most_plans` plans. A plan depends on the arguments that `plan` compares, on the source part and
-// its machine, and on the whole mesh. The source part owns this cache, and clears it when its
-// machine changes.
+// `most_plans` plans. A plan depends on the arguments by which plan() looks it up, on the source
+// part and its machine, and on the whole mesh. The source part owns this cache, and clears it when
+// its machine changes.
 
 #include <memory>
 #include <utility>
@@ -36,9 +36,10 @@ class cross_plan_cache {
   static constexpr std::size_t most_plans = 256;
 
   /// Returns the plan that moves a tensor from placement `from` on part `source` to placement `to`
-  /// on part `target`, with the messages of rank `rank`. `whole` is the mesh of both parts, on
-  /// which the rank has this number. Every call must give the same `source`, `whole` and `rank`.
-  /// Throws ashlar::error if the parts have ranks in common, or if `choice` permits no plan.
+  /// on part `target`, with the messages of rank `rank`. `whole` is the mesh that contains both
+  /// parts, and `rank` is the rank's number on this mesh. Every call must give the same `source`,
+  /// `whole` and `rank`. Throws ashlar::error if the parts have ranks in common, or if `choice`
+  /// permits no plan.
   std::shared_ptr<prepared_crossing const> plan(shape const& extents, int element_size,
                                                 mesh_part const& source, placement const& from,
                                                 mesh_part const& target, placement const& to,

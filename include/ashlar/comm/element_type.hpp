@@ -13,7 +13,7 @@
 
 namespace ashlar {
 
-/// u8 is the type of encoded blocks (plan/wire.hpp). Tensors do not have it.
+/// u8 is the type of the bytes of encoded blocks (plan/wire.hpp). No tensor has this element type.
 enum class element_type : signed char { f32, f64, i32, i64, bf16, u8 };
 
 /// Returns the size of an element in bytes.

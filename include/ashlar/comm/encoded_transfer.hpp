@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The transfer of one step that has a wire (plan/wire.hpp), for one tensor or for several that
-// travel together. What travels are bytes. A section is what one rank sends to another: an encoded
-// block of each tensor, one after the other.
+// The transfer of one redistribution step whose wire encodes blocks (plan/wire.hpp), for one tensor
+// or for several tensors that travel together. The elements of the transfer are bytes. A section is
+// the data that one rank sends to another: one encoded block of each tensor, one after the other.
 //
-//   step             source, one section                    target, one section
-//   reduce_scatter   for each member: the addends that      of each member: the addends that this
-//                    the member owns after the step         rank owns after the step
-//   all_gather       in all: this rank's shards             of each member: its shards
+//   step             source                                 target
+//   reduce_scatter   a section for each member: addends of  a section from each member: its addends
+//                    the member's shards after the step     of this rank's shards after the step
+//   all_gather       one section: this rank's shards        a section from each member: its shards
 //
-// A reduce_scatter is carried out as an all-to-all. A rank also encodes and decodes the block that
-// it keeps, so that all ranks decode the same elements.
+// A reduce_scatter is carried out as an all-to-all. A rank also encodes and decodes its own block,
+// so that all ranks decode the same elements.
 
 #include <vector>
 
@@ -21,14 +21,15 @@
 
 namespace ashlar {
 
-/// A step of a tensor.
+/// One redistribution step of one tensor.
 struct tensor_step {
   redistribution_step const* step;
   shape const* extents;
 };
 
 struct encoded_transfer {
-  /// The block of tensor number `tensor` that is encoded for a member, or decoded from one.
+  /// The block of tensor number `tensor` that is encoded for a member, or decoded from a member's
+  /// section.
   struct block {
     std::size_t tensor = 0;
     std::int64_t at = 0;     ///< where its bytes begin in the source or the target
@@ -37,25 +38,25 @@ struct encoded_transfer {
   transfer what;
   bool sums = false;  ///< whether decoded blocks are added up
   std::vector<block> encoded, decoded;
-  std::int64_t largest_block = 0;  ///< elements
+  std::int64_t largest_block = 0;  ///< in elements
 
   std::int64_t source_bytes() const { return what.from.elements(); }
   std::int64_t target_bytes() const { return what.to.elements(); }
 };
 
-/// Returns the transfer of the rank at coordinates `here`. All steps must be the same collective on
-/// the same axes with the same wire, which is not exact.
+/// Returns the transfer of the rank at coordinates `here`. All steps must be the same collective
+/// along the same axes with the same wire. The wire must not be exact.
 inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& steps,
                                               topology const& t, coordinates const& here) {
   auto const& first = *steps.front().step;
   encoded_transfer made;
   auto const& wire = first.wire;
   made.sums = first.kind == collective::reduce_scatter;
-  // The box of tensor s of which `member` owns the sum, or which it contributes.
+  // The box of the tensor of `s` that `member` has after a reduce-scatter, or before an all-gather.
   auto const own_box = [&](tensor_step const& s, coordinates const& member) {
     return local_box(*s.extents, t, made.sums ? s.step->to : s.step->from, member);
   };
-  // The bytes of the section that `member` receives, or that it sends to all.
+  // The bytes of a section that `member` receives in a reduce-scatter, or sends in an all-gather.
   auto const section = [&](coordinates const& member) {
     std::int64_t bytes = 0;
     for (auto const& s : steps) bytes += wire.bytes(own_box(s, member).elements());
@@ -71,7 +72,7 @@ inline encoded_transfer make_encoded_transfer(std::vector<tensor_step> const& st
   x = counted_transfer(first.carried_by(), first.axes, t, here, [&](int i, int j) {
     return sections[static_cast<std::size_t>(made.sums ? j : i)];
   });
-  x.extents = *steps.front().extents;  // messages name the first tensor
+  x.extents = *steps.front().extents;  // error messages name the first tensor
   x.before = first.from;
   x.after = first.to;
   for (int j = 0; j < x.members; ++j) {

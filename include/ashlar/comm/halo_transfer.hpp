@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The transfers of an exchange of halos (layout/halo_layout.hpp). They only move blocks, so every
-// transport carries them as it carries a permute (transfer.hpp). A rank's own box has the elements
-// of its shard of x. The rank's read box also has the halo: the elements of other ranks that its
-// windows (those of a convolution or a pooling) cover.
+// The transfers of an exchange of halos (layout/halo_layout.hpp). These transfers only move blocks,
+// so every transport carries them out like a permute (transfer.hpp). Let x be the input of a layer
+// with windows, such as a convolution. A rank's own box contains the elements of its shard of x.
+// The rank's read box also contains the halo: the elements of other ranks that the rank's windows
+// cover.
 //
-//   exchange   from each member j: its own box ∩ my read box, to its place in my read box. Source:
-//              the shard of x. Target: x with its halo.
-//   addends    from each member j: its read box ∩ my own box, to a flat array that has the blocks
-//              of all other members one after the other. Source: the gradient of x with its halo.
-//              The receiver adds the blocks up (tensor/halo.hpp).
+//   exchange   from each member j: its own box ∩ my read box. Source: the shard of x. Target: x
+//              with its halo.
+//   addends    from each other member j: its read box ∩ my own box. Source: the gradient of x
+//              with its halo. Target: a flat array of these blocks, one after the other. The
+//              receiver then adds the blocks up (tensor/halo.hpp).
 
 #include <vector>
 
@@ -25,8 +26,8 @@ namespace ashlar {
 struct halo_transfers {
   box own, read;
   transfer exchange, addends;
-  /// For each member: those elements of this rank's own box that the member has read. The member
-  /// has an addend of their gradients.
+  /// For each member: the elements of this rank's own box that the member has read. The member has
+  /// an addend of the gradient of each of these elements.
   std::vector<box> added;
 };
 
@@ -46,9 +47,9 @@ inline transfer halo_transfer(halo_layout const& halo, topology const& t, coordi
 
 }  // namespace detail
 
-/// Returns the transfer of the rank at coordinates `here` in an exchange of halos. Expects a layout
-/// that has a halo. Takes time quadratic in the number of ranks that split the dim. Communicates
-/// nothing.
+/// Returns the transfers of the rank at coordinates `here` in an exchange of halos. Expects a
+/// layout that has a halo. Takes time quadratic in the number of ranks that split the dim of the
+/// halo. Communicates nothing.
 inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
                                    coordinates const& here) {
   halo_transfers made{halo.own_box(t, here),

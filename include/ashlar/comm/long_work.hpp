@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Says that this rank does something for which other ranks may have to wait for long, such as to
-// write a file.
+// Says that this rank does work for which other ranks may have to wait for a long time, such as
+// writing a file.
 //
 //   {
 //     long_work const noted(mesh, "reads the data");

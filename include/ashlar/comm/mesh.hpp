@@ -75,11 +75,11 @@ class basic_mesh {
              settings const& wanted = backend::default_settings())
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
-  /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Every rank
-  /// of the mesh calls this function, in the same order. On a rank that is not a member, is_here()
-  /// is false: shards of tensors on the part are empty there, operators compute nothing, and
-  /// transfers are skipped. The part shares memory, progress and watchdog with this mesh, and
-  /// begins with its machine. part<Tag>(...) gives its tensors' types a tag (tagged.hpp). Throws
+  /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Collective
+  /// over the mesh. On a rank that is not a member, is_here() is false: shards of tensors on the
+  /// part are empty there, operators compute nothing, and transfers are skipped. The part shares
+  /// memory, progress and watchdog with this mesh, and begins with this mesh's machine.
+  /// part<Tag>(...) puts a tag into the types of the part's tensors (tagged.hpp). Throws
   /// ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
   template <class Tag = void>
   auto part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
@@ -99,12 +99,12 @@ class basic_mesh {
   }
   /// Returns whether this rank is one of the mesh's ranks, as it always is on a whole mesh.
   bool is_here() const { return state_->rank >= 0; }
-  /// Returns the box of a tensor's elements that this rank holds, which is empty outside the mesh.
+  /// Returns the box of a tensor that this rank holds. The box is empty outside the mesh.
   box local_box(shape const& extents, placement const& p) const {
     return is_here() ? ashlar::local_box(extents, topology(), p, coordinate())
                      : empty_box(extents.rank());
   }
-  /// Returns which part of the whole mesh this mesh is. A whole mesh is all of itself.
+  /// Returns which part of the whole mesh this mesh is. A whole mesh is the part with all ranks.
   mesh_part const& as_part() const { return state_->part; }
   /// Returns the topology of the whole mesh, of which this mesh is a part or all.
   ashlar::topology const& whole() const { return state_->whole; }
@@ -136,7 +136,7 @@ class basic_mesh {
   void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
   ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
-  /// (watch/watchdog.hpp). A negative number means that they belong to none.
+  /// (watch/watchdog.hpp). A negative number means that they belong to no step.
   void note_step(std::int64_t step) const { record().set_step(step); }
   /// Returns the record of this rank's last operations.
   watch::flight_record& record() const { return state_->back->record(); }
@@ -144,15 +144,15 @@ class basic_mesh {
   decltype(auto) processor() const { return state_->back->processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
   auto& memory() const { return state_->back->memory(); }
-  /// Returns a std::shared_ptr to the object that memory() returns. It keeps the mesh alive.
+  /// Returns a std::shared_ptr to the object of memory(). The pointer keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back->memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
   }
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
-  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs
-  /// do not record.
+  /// the mesh: one all-reduce of 16 bytes, and two more before an error. Communication logs record
+  /// none of them.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     if (!is_here()) return;
     auto bounds = bounds_of(value);
@@ -202,8 +202,7 @@ class basic_mesh {
     rooted(collective::reduce, std::span<T>(sent), root, op);
   }
 
-  /// Carries out a transfer and adds its duration to communication_seconds(). Collective over the
-  /// group.
+  /// Carries out a transfer. communication_seconds() counts its time. Collective over the group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
     if (!is_here()) return;
@@ -220,10 +219,10 @@ class basic_mesh {
       detail::compare_with_group(*state_->back, operations(), *state_->plain, what, type,
                                  topology(), coordinate());
   }
-  /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
-  /// group. All ranks must take their tickets in the same order. Throws if communication is
-  /// forbidden. `start` must not fail, because later transfers wait for every ticket that was
-  /// taken. So call compare_with_group before this function.
+  /// Returns the ticket of a transfer that `start` begins later. A ticket is the number of a
+  /// transfer in its group. All ranks must take their tickets in the same order. Throws if
+  /// communication is forbidden. `start` must not fail, because later transfers wait for every
+  /// ticket that was taken. So call compare_with_group before this function.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
@@ -252,15 +251,15 @@ class basic_mesh {
     state_->back->until([&] { return p.join(); });
   }
   ashlar::operation_queue& operations() const { return *state_->operations; }
-  /// Advances pending transfers, and takes letters. A long computation should call it now and then.
+  /// Advances pending transfers and handles letters. Long computations should call it now and then.
   void progress() const {
     if (!operations().needs_polling()) return;
     auto const timed = time();
     operations().poll();
   }
 
-  /// Opens a mailbox between all ranks. While this rank advances transfers, handler(from, kind,
-  /// letter) takes letters. Collective. Throws ashlar::error if this mesh is a part of another one.
+  /// Opens a mailbox (mpi/mailbox.hpp). handler(from, kind, letter) gets each letter that arrives
+  /// while this rank advances transfers. Collective. Throws ashlar::error on a part of a mesh.
   template <class Handler>
   auto open_mailbox(Handler const& handler) const {
     detail::require_whole(*state_);
@@ -300,8 +299,8 @@ class basic_mesh {
                                         coordinate(), wire);
   }
 
-  /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
-  /// Throws ashlar::error if they are not parts of one mesh or share a rank, or if no plan fits.
+  /// Returns the plan of a redistribution to `target`, with this rank's messages. Throws
+  /// ashlar::error if `target` belongs to another mesh or shares a rank, or if no plan fits.
   template <same_processor<Processor> Other>
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,
@@ -318,8 +317,9 @@ class basic_mesh {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);
   }
-  /// Begins this rank's share of a crossing, in the background. Expects is_here(). All ranks give
-  /// the same `number`, which no other open crossing has. `c` and `shard` outlive the result.
+  /// Begins this rank's share of a crossing, in the background. Expects is_here(). `shard` has the
+  /// elements of box `tile`. All ranks give the same `number`, which no other pending crossing has.
+  /// `c` and `shard` must outlive the result.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {

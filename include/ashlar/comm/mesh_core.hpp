@@ -25,7 +25,7 @@ struct mesh_core {
   mesh_part part;  ///< which part of the whole mesh this one is
   std::shared_ptr<mesh_core> parent;      ///< the whole mesh; null if this mesh is whole
   operation_queue* operations = nullptr;  ///< the transfers of this mesh
-  int crossings = 0;                      ///< how many crossings have got a number
+  int crossings = 0;                      ///< how many crossings have been numbered
   cross_plan_cache cross_plans;           ///< plans of crossings from this mesh
   coordinates here{};
   machine priced_on;
@@ -56,21 +56,23 @@ inline void require_ranks(topology const& t, int size) {
                           ".");
 }
 
-/// Throws ashlar::error unless `root` is one of `ranks` ranks, for a collective of this kind.
+/// Throws ashlar::error unless `root` is one of `ranks` ranks. The error names the collective
+/// `kind`.
 inline void require_root(collective kind, int root, int ranks) {
   if (root >= 0 && root < ranks) return;
   throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
                           " is not one of the " + std::to_string(ranks) + " ranks.");
 }
 
-/// Throws the error of mesh::require_agreement, in which rank `other` has another value.
+/// Throws the error of mesh::require_agreement. The error says that the value of rank `other`
+/// differs from that of rank 0.
 [[noreturn]] inline void refuse_disagreement(char const* operation, char const* fault,
                                              std::int64_t other) {
   throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
                              " has another one than rank 0. All ranks of a mesh must agree on it.");
 }
 
-/// Throws ashlar::error if a mesh is a part of another one, for a mailbox.
+/// Throws ashlar::error if `m` is a part of another mesh, because only whole meshes have mailboxes.
 inline void require_whole(mesh_core const& m) {
   if (m.parent == nullptr) return;
   throw error("mesh", "ranks write letters on a whole mesh, but mesh " + to_string(m.shape) +
@@ -78,7 +80,8 @@ inline void require_whole(mesh_core const& m) {
                           "without staleness.");
 }
 
-/// Throws ashlar::error unless both are parts of one mesh, or whole.
+/// Throws ashlar::error unless both meshes are parts of the same mesh. A whole mesh counts as a
+/// part of itself.
 inline void require_one_mesh(mesh_core& from, mesh_core& to) {
   if (&from.whole_mesh() != &to.whole_mesh())
     throw error("redistribute", "from mesh " + to_string(from.shape) + " to mesh " +

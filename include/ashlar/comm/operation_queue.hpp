@@ -5,18 +5,19 @@
 
 // The queue of a mesh's transfers: it determines their order and lists the pending ones.
 //
-// When the program requests a transfer, the transfer takes a ticket: the next number in its group
-// of axes. All ranks run the same program, so a ticket denotes the same transfer on all of them. A
-// transfer begins when the previous one in its group has ended on this rank. Groups do not wait for
-// each other. All tickets of a plan are taken at once, in program order. So the earliest unfinished
-// plan can always advance, and there is no deadlock.
+// When the program requests a transfer, the transfer takes a ticket: the next number of its group.
+// A group consists of the ranks along some axes of the mesh. All ranks run the same program, so a
+// ticket denotes the same transfer on all of them. A transfer begins when the previous one in its
+// group has ended on this rank. Groups do not wait for each other. All tickets of a plan are taken
+// at once, in program order. So the earliest unfinished plan can always advance, and there is no
+// deadlock.
 //
 // A part of a mesh (mesh::part) has groups of its own, and so its own tickets. It shares the list
 // of pending operations with the whole mesh. So a rank that waits for a transfer of one part
 // advances the transfers of all parts.
 //
-// There is no progress thread. A rank that waits calls poll(). A long computation can call it too
-// (mesh::progress).
+// There is no progress thread. A rank that waits calls poll(). A long computation can call poll()
+// too (mesh::progress).
 
 #include <algorithm>
 #include <cstdint>
@@ -51,7 +52,7 @@ class pending_operation : public recycled {
 class operation_queue {
  public:
   operation_queue() = default;
-  /// Makes the queue of a part of the mesh that has the queue `whole`.
+  /// Makes the queue of a part of a mesh. `whole` is the queue of the mesh.
   explicit operation_queue(operation_queue& whole) : whole_(whole.whole_) {}
   operation_queue(operation_queue const&) = delete;
   operation_queue& operator=(operation_queue const&) = delete;
@@ -69,8 +70,8 @@ class operation_queue {
     if (idle()) whole_->since_ = {};
     whole_->under_way_.push_back(&p);
   }
-  /// Adds the operation and calls begin(), with which it begins. If begin() throws, removes the
-  /// operation and abandons the transfers.
+  /// Adds the operation and calls begin(), which must start the operation. If begin() throws,
+  /// removes the operation and abandons the transfers.
   template <class Begin>
   void begin(pending_operation& p, Begin const& begin) {
     add(p);
@@ -86,8 +87,8 @@ class operation_queue {
     if (std::erase(whole_->under_way_, &p) > 0 && idle())
       whole_->seconds_ += whole_->since_.seconds();
   }
-  /// Returns the seconds in which operations were pending and the program did other work. The
-  /// seconds of pending operations are added only when none is pending any more.
+  /// Returns the seconds in which operations were pending and the program did other work. Seconds
+  /// in which operations are pending are counted only once no operation is pending any more.
   double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
   /// Adds seconds that the program spent in transfers while operations were pending.
   void count_waiting(double seconds) { whole_->waited_ += seconds; }
@@ -105,18 +106,18 @@ class operation_queue {
   }
   bool idle() const { return whole_->under_way_.empty(); }
 
-  /// Lets poll() also advance `p`, which serves other ranks and does not end, until stop_serving.
-  /// Such an operation is not pending: nothing waits for it.
+  /// From now on until stop_serving(p), poll() also advances `p`, which serves other ranks and does
+  /// not end. Such an operation does not count as pending, since nothing waits for it.
   void serve(pending_operation& p) { whole_->services_.push_back(&p); }
   void stop_serving(pending_operation& p) { std::erase(whole_->services_, &p); }
-  /// Returns whether this rank serves others. Ranks begin and stop serving together, so this is the
-  /// same on all ranks between transfers.
+  /// Returns whether this rank serves others. All ranks begin and stop serving together. So between
+  /// transfers, the result is the same on all ranks.
   bool serves() const { return !whole_->services_.empty(); }
   /// Returns whether poll() has something to advance.
   bool needs_polling() const { return !idle() || !whole_->services_.empty(); }
 
-  /// Advances all pending operations, and serves other ranks. Does nothing if called by one of these
-  /// operations during its own advance().
+  /// Advances all pending operations, and serves other ranks. Does nothing if one of these
+  /// operations calls it during its own advance().
   void poll() {
     if (whole_ != this) return whole_->poll();
     if (polling_ || !needs_polling()) return;

@@ -8,9 +8,10 @@
 // options. Apart from the key, a plan depends only on the mesh, the machine and the order of sums.
 // The mesh clears the cache when its machine changes.
 //
-// The cache has room for `most_plans` of each kind, and is cleared when it is full. So the next
-// lookup may invalidate a returned reference. Code that needs a plan for longer, such as a pending
-// operation, copies the pointer.
+// The cache has room for `most_plans` plans of each of these two kinds. Before it adds a plan of a
+// kind that is full, it removes all plans of this kind. So the next lookup may invalidate a
+// returned reference. Code that needs a plan for longer, such as a pending operation, copies the
+// pointer.
 
 #include <bit>
 #include <memory>
@@ -30,8 +31,8 @@ namespace ashlar {
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
-  /// One per step if the plan has steps that encode blocks, else empty. Only those of these steps
-  /// are set.
+  /// Empty if no step encodes blocks. Otherwise there is one entry per step, but only the entries
+  /// of steps that encode blocks are set.
   std::vector<encoded_transfer> encoded{};
 };
 
@@ -50,8 +51,8 @@ struct prepared_product {
   std::vector<prepared_panels> panels;  ///< sorted by `first`
 };
 
-/// Returns `plan` together with the transfers that the rank at coordinates `here` performs in its
-/// steps. Does not communicate.
+/// Returns `plan` together with the transfers that the rank at coordinates `here` performs in the
+/// plan's steps. Does not communicate.
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                                     coordinates const& here, sum_order sums);
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,

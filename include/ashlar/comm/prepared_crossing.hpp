@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A plan of a redistribution from one part of a mesh to another (plan/cross_mesh_plan.hpp), with
-// the messages in which this rank takes part when the tensor crosses between the parts, in the
-// order in which they begin. cross_plan_cache.hpp keeps such plans.
+// A plan of a redistribution from one part of a mesh to another (plan/cross_mesh_plan.hpp),
+// together with the messages that this rank sends and receives when the tensor crosses between the
+// parts. The messages are in the order in which they begin. cross_plan_cache.hpp keeps such plans.
 
 #include <utility>
 #include <vector>
@@ -23,10 +23,11 @@ struct prepared_crossing {
   cross_mesh_plan plan;
   std::vector<crossing_transfer> sends, receives;
   std::int64_t received = 0;  ///< elements that this rank receives
-  crossing_choice choice{};   ///< how the plan was to cross
+  crossing_choice choice{};   ///< the choice for which the plan was made
 };
 
-/// Returns the plan with the messages of rank `rank` of the mesh `whole`, which has both parts.
+/// Returns the plan with the messages of rank `rank` of the mesh `whole`, which contains both
+/// parts.
 ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole, int rank);
 
 #if ASHLAR_DEFINES(COMM)

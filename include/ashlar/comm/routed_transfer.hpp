@@ -6,7 +6,7 @@
 // The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). A routed
 // tensor has the same steps as a dense tensor with the same extents. Only the numbers of elements
 // differ: they depend on the routes, which every rank knows. A rank's box before or after the step
-// has the elements that the rank would hold of the dense tensor. The arrays that travel are flat:
+// is the box of the rank's shard of such a dense tensor. The arrays that travel are flat:
 //
 //   source   for each member, the rows of (my box before ∩ its box after), one member after the
 //            other; in an all-gather and an all-reduce, all of my shard

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// One rank of a stale training, in which all ranks are workers and owners (sync/update_clock.hpp).
-// Each owner has a part of the parameters. A rank writes to the others by three kinds of letters:
+// One rank's communication in a training with stale parameters (sync/update_clock.hpp). Every rank
+// is a worker. A rank that owns a part of the parameters is also an owner. The ranks send each
+// other three kinds of letters (mpi/mailbox.hpp):
 //
-//   kind      from worker to owner           contents
-//   push      yes                            a step, and the gradient that it has made
-//   read      yes                            a step, and the staleness of the values for it
-//   answer    no, from owner to worker       the values, between two copies of their version
+//   kind      from     to       contents
+//   push      worker   owner    the number of a step, and the gradient that the step has computed
+//   read      worker   owner    the number of a step, and the staleness that its values may have
+//   answer    owner    worker   the values, between two copies of the number of their version
 //
-// take() is the handler of letters. It serves the workers and never waits. A letter carries the
-// values of one moment, so a worker never reads values that are partly older. The versions at both
-// ends of an answer say whether that is so.
+// take() is the handler of letters. It never waits. An answer contains the values of one moment, so
+// a worker never gets a mixture of older and newer values. take() verifies this: it throws if the
+// two versions in an answer differ.
 //
-// `Mailbox` sends letters as mpi::mailbox does: expect(from, kind, bytes) and
-// send(to, kind, bytes, fill). T is the type of the gradient's elements.
+// `Mailbox` has the functions of mpi::mailbox: expect(from, kind, bytes) and send(to, kind, bytes,
+// fill). T is the type of the gradient's elements.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,15 +38,15 @@ class stale_exchange {
  public:
   /// What one rank owns. A rank may own nothing.
   struct part {
-    std::size_t gradients = 0;    ///< the elements of its gradients
-    std::size_t value_bytes = 0;  ///< the size of its values
+    std::size_t gradients = 0;    ///< number of elements of its gradients
+    std::size_t value_bytes = 0;  ///< size of its values in bytes
   };
-  /// Updates the values of this rank. `step` is the step that has made the gradient.
+  /// Updates the values that this rank owns. `step` is the step that has computed the gradient.
   using update = std::function<void(std::span<T const> gradient, std::int64_t step)>;
-  /// Copies the values of this rank.
+  /// Copies the values that this rank owns to `values`.
   using copy = std::function<void(std::span<std::byte> values)>;
 
-  /// `parts` has the part of each rank. All ranks give the same staleness and parts.
+  /// `parts` has the part of each rank. All ranks must give the same staleness and parts.
   stale_exchange(int rank, int staleness, std::vector<part> parts, update update_values,
                  copy copy_values)
       : parts_(std::move(parts)), own_(parts_[static_cast<std::size_t>(rank)]),
@@ -54,8 +55,8 @@ class stale_exchange {
     for (std::size_t o = 0; o < parts_.size(); ++o) answers_[o].resize(parts_[o].value_bytes);
   }
 
-  /// Expects letters in this mailbox, whose handler calls take(). The mailbox must live as long as
-  /// this object is used.
+  /// Makes the mailbox `letters` receive letters for this object. The handler of the mailbox must
+  /// call take(). The mailbox must live as long as this object is used.
   void open(Mailbox& letters) {
     letters_ = &letters;
     for (int r = 0; r < ranks(); ++r) {
@@ -67,7 +68,7 @@ class stale_exchange {
     }
   }
 
-  /// Takes a letter of rank `from`.
+  /// Handles a letter from rank `from`.
   void take(int from, int kind, std::span<std::byte const> letter) {
     auto const answer = [this](int to) { send_answer(to); };
     if (kind == push_kind) {
@@ -86,7 +87,7 @@ class stale_exchange {
   }
 
   /// Sends this rank's gradient of its step `step` to all owners. fill(owner, gradient) writes the
-  /// part of an owner.
+  /// elements of the gradient that an owner needs.
   template <class Fill>
   void push(std::int64_t step, Fill const& fill) {
     for_each_owner([&](int owner, part const& p) {
@@ -98,10 +99,11 @@ class stale_exchange {
     });
   }
 
-  /// Asks all owners for the values that this rank's step `step` reads, with the staleness of the
-  /// training. Expects that all answers to the last request have arrived.
+  /// Asks all owners for the values that this rank's step `step` reads. The values may have the
+  /// staleness of the training. Expects that all answers to the last request have arrived.
   void read(std::int64_t step) { read(step, owner_.clock().staleness()); }
-  /// Asks for values of this staleness, which is at most that of the training.
+  /// Asks for values of at most this staleness, which must not exceed the staleness of the
+  /// training.
   void read(std::int64_t step, int staleness) {
     missing_ = 0;
     read_request const r{step, staleness};
@@ -124,12 +126,12 @@ class stale_exchange {
 
   /// Lets the training continue with step `step`. Expects that no letter is under way.
   void continue_at(std::int64_t step) { owner_.continue_at(step); }
-  /// Returns the owner's side of this rank.
+  /// Returns the object that decides when this rank, as an owner, updates and sends its values.
   sync::parameter_owner<T> const& owner() const { return owner_; }
 
  private:
   enum : int { push_kind, read_kind, answer_kind };
-  /// The bytes before the elements of a letter, so that these are aligned.
+  /// The number of bytes in front of the elements of a letter. It keeps the elements aligned.
   static constexpr std::size_t header = 16;
   struct read_request {
     std::int64_t step = 0;

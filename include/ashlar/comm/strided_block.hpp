@@ -8,9 +8,9 @@
 // Later only the array pointers change.
 //
 //   copy(block, source, target)               copies the whole block
-//   copy_range(block, first, last, …)         copies elements [first, last) of its row-major order
+//   copy_range(block, first, last, …)         copies elements [first, last) in row-major order
 //
-// A packed block is an array that has exactly the extents of the block.
+// An array is packed if it contains only the copied elements, without gaps.
 
 #include <ashlar/device/host/elements.hpp>
 #include <ashlar/layout/region.hpp>
@@ -69,9 +69,10 @@ void copy(strided_block const& b, T const* source, T* target) {
 namespace detail {
 
 /// Divides a range of elements of a block into boxes, for a copy. The range is elements [first,
-/// last) of the dims from `d` on, in row-major order. Calls visit(dim, count, source_offset,
-/// target_offset) for each box. The box has `count` indices of dim `dim` and all indices of the
-/// later dims.
+/// last) of the dims from `d` on, in row-major order. The first element of these dims has the
+/// offset `source` in the source and the offset `target` in the target. Calls visit(dim, count,
+/// source_offset, target_offset) for each box. The box has `count` indices of dim `dim` and all
+/// indices of the later dims.
 template <class Visit>
 void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64_t last,
                    std::int64_t source, std::int64_t target, Visit& visit) {

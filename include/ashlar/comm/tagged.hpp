@@ -26,7 +26,7 @@ struct backend_traits<tagged<Processor, Tag>> : backend_traits<Processor> {};
 
 namespace detail {
 
-/// The kind of processor itself, without tag.
+/// The type of the processor without the tag.
 template <class Processor>
 struct without_tag {
   using type = Processor;
@@ -44,8 +44,8 @@ template <class A, class B>
 concept same_processor =
     std::is_same_v<typename detail::without_tag<A>::type, typename detail::without_tag<B>::type>;
 
-/// The type that stands for a processor of this kind on a part with the tag `Tag`. The tag void
-/// changes nothing.
+/// The type that stands for a processor of this kind on a part with the tag `Tag`. If `Tag` is
+/// void, this is `Processor` itself.
 template <class Processor, class Tag>
 using tagged_by = std::conditional_t<std::is_void_v<Tag>, Processor,
                                      tagged<typename detail::without_tag<Processor>::type, Tag>>;

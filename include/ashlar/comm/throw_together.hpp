@@ -4,8 +4,8 @@
 #pragma once
 
 // Makes a fault of one rank an error on every rank. These functions are needed where a rank works
-// alone, for example writes a file: if it failed and threw alone, the other ranks would wait for it
-// in the next transfer.
+// alone, for example when it writes a file. If only this rank threw an exception, the other ranks
+// would wait for it in the next transfer.
 
 #include <cstdint>
 #include <span>
@@ -18,9 +18,10 @@
 
 namespace ashlar {
 
-/// Throws an ashlar::error of `operation` on every rank if any rank has a `fault`, which is the
-/// text of an error. The error names the first such rank and has its text. Collective over the
-/// mesh: one all-reduce of 8 bytes, and after a fault two broadcasts.
+/// Throws an ashlar::error of `operation` on every rank if `fault` is not empty on any rank.
+/// `fault` is the text of an error. The thrown error names the first rank with a fault and contains
+/// the text of that fault. Collective over the mesh: one all-reduce of 8 bytes, and after a fault
+/// two broadcasts.
 template <class Processor>
 void throw_together(basic_mesh<Processor> const& m, char const* operation,
                     std::string const& fault) {
@@ -38,8 +39,9 @@ void throw_together(basic_mesh<Processor> const& m, char const* operation,
   throw error(operation, "on rank " + std::to_string(owner) + ": " + text);
 }
 
-/// Calls work() and returns the text of the exception that it throws, without the operation of an
-/// ashlar::error. Returns an empty string if and only if it throws nothing.
+/// Calls work() and returns the text of the exception that work() throws. If the exception is an
+/// ashlar::error, the text is without its operation. Returns an empty string if and only if work()
+/// throws nothing.
 template <class Work>
 std::string fault_of(Work work) {
   std::string text;
@@ -56,7 +58,7 @@ std::string fault_of(Work work) {
 }
 
 /// Calls work(), which may take long, and returns the text of its exception like the overload
-/// above. `what` says to the watchdogs what this rank does, as in "writes a file" (long_work.hpp).
+/// above. `what` tells the watchdogs what this rank does, such as "writes a file" (long_work.hpp).
 template <class Processor, class Work>
 std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work) {
   long_work const noted(m, what);
@@ -64,7 +66,8 @@ std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work
 }
 
 /// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if work()
-/// throws on any rank. Does nothing on a rank outside of the mesh. Communicates as throw_together.
+/// throws on any rank. `what` means the same as in fault_of. Does nothing on a rank outside of the
+/// mesh. Communicates what throw_together communicates.
 template <class Processor, class Work>
 void work_together(basic_mesh<Processor> const& m, char const* operation, char const* what,
                    Work work) {

@@ -49,12 +49,15 @@ struct transfer {
   /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
   bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
-  /// The tensor of the redistribution step that the transfer belongs to. If it belongs to none,
-  /// `extents` has no dims. Only for error messages and the checked mode (comm/checked_mode.hpp).
+  /// The extents of the tensor of the redistribution step to which the transfer belongs, and the
+  /// placements before and after the step. If the transfer belongs to no step, `extents` has no
+  /// dims. Used only by the fingerprint, error messages and the checked mode
+  /// (comm/checked_mode.hpp).
   shape extents;
   placement before, after;
-  /// The wire of that step, and the bytes that the members of the group send in all if it encodes
-  /// blocks (encoded_transfer.hpp).
+  /// The wire of that step (plan/wire.hpp). If the wire encodes blocks (encoded_transfer.hpp),
+  /// encoded_bytes is the size of the source in a reduce-scatter, and of the target in an
+  /// all-gather. This size is the same on all members.
   wire_format wire{};
   std::int64_t encoded_bytes = 0;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into

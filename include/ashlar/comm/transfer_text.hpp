@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The text of a transfer, for error messages. It is the same on all members of the group, such as
+// The text of a transfer, for error messages. It is the same on all members of the group. Examples:
 //
 //   all-gather along gpu of 512x1024 float [S(0)] -> [B]     a step of a redistribution
 //   all-reduce along node+gpu of 64 double sum               values in host memory
 //
-// The text of a step with a wire (plan/wire.hpp) has the wire and the bytes of all members, such as
+// If the wire of a step is not exact (plan/wire.hpp), the text also names the wire and, for encoded
+// blocks, transfer::encoded_bytes:
 //
 //   all-to-all along gpu of 40x3 bytes [P] -> [S(0)] as int8 in 264 bytes
 //
@@ -24,7 +25,7 @@
 
 namespace ashlar {
 
-/// The part of a transfer that its text shows. It may outlive the transfer.
+/// The part of a transfer that its text shows. A title may outlive its transfer.
 struct transfer_title {
   collective kind = collective::all_reduce;
   axis_list axes;

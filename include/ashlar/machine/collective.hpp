@@ -45,7 +45,7 @@ enum class collective : signed char {
   slice,
   zero_pad,
   broadcast,  // sends from one rank to all; no plan contains it
-  reduce      // from all ranks to one; never part of a plan
+  reduce      // reduces from all ranks to one; no plan contains it
 };
 
 constexpr char const* to_string(collective kind) {
@@ -65,7 +65,7 @@ constexpr bool reduces(collective kind) {
          kind == collective::reduce;
 }
 
-/// Returns whether one rank of the group, the root, does something else than the other ranks.
+/// Returns whether one rank of the group, the root, has another role than the other ranks.
 constexpr bool is_rooted(collective kind) {
   return kind == collective::broadcast || kind == collective::reduce;
 }

@@ -6,7 +6,7 @@
 // Lists machines by name, with the source of each number:
 //
 //   [sheet]     the vendor's figure
-//   [measured]  measured on this machine or on the same parts
+//   [measured]  measured on this machine or on the same hardware
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
 // β is the inverse of NCCL's bus bandwidth (the rate at which a rank receives during a large
@@ -73,7 +73,7 @@ inline constexpr machine h200_server = [] {
   return m;
 }();
 
-/// Nodes of AutoDist's cluster A (its section 3): one GeForce GTX TITAN X (12 GB), 40 Gb/s
+/// Nodes of AutoDist's cluster A (section 3 of the paper): one GeForce GTX TITAN X (12 GB), 40 Gb/s
 /// Ethernet, single precision. The paper says TITAN X; earlier papers of its authors name this card
 /// for a cluster of this kind. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      4.9e12 [guess]: 80 % of 6.1 TF/s [sheet]; gemm_half 64 [guess]
@@ -85,8 +85,8 @@ inline constexpr machine titan_x_40gbe{{3e-5, 1 / 5e9}, {3e-5, 1 / 5e9}, 4.9e12,
 
 /// g3.4xlarge of Amazon EC2 (AutoDist's cluster B): one M60 (8 GB), single precision. Sources are
 /// in brackets; [sheet] is the vendor's data sheet.
-///   flops      3.8e12 [guess]: 80 % of 4.8 TF/s, one of the two GPUs of a card [sheet]; gemm_half 64
-///              [guess]
+///   flops      3.8e12 [guess]: 80 % of 4.8 TF/s, one of the two GPUs of a card [sheet]; gemm_half
+///              64 [guess]
 ///   memory     8 GB, 160 GB/s [sheet]
 ///   inter      10 Gb/s [the paper]; α 30 µs [guess: messages over TCP]
 ///   flow       10 Gb/s [the paper]
@@ -94,7 +94,7 @@ inline constexpr machine titan_x_40gbe{{3e-5, 1 / 5e9}, {3e-5, 1 / 5e9}, 4.9e12,
 inline constexpr machine g3_4xlarge{
     {3e-5, 8 / 1e10}, {3e-5, 8 / 1e10}, 3.8e12, 1.6e11, 8'000'000'000, 64, {}, {}, 8 / 1e10};
 
-/// g3.16xlarge of Amazon EC2 (AutoDist's cluster B): 4 M60 and 25 Gb/s, else as g3_4xlarge.
+/// g3.16xlarge of Amazon EC2 (AutoDist's cluster B): 4 M60 and 25 Gb/s, otherwise like g3_4xlarge.
 ///   intra      5 GB/s [guess: PCIe 3 through the host]; α is that of NCCL's own model for PCIe
 inline constexpr machine g3_16xlarge = [] {
   machine m = g3_4xlarge;
@@ -114,7 +114,8 @@ inline constexpr machine g3_16xlarge = [] {
 inline constexpr machine g4dn_12xlarge{
     {5.7e-6, 1 / 5e9}, {3e-5, 8 / 5e10}, 4.9e12, 3.2e11, 16'000'000'000, 64, {}, {}, 8 / 1e10};
 
-/// g4dn.2xlarge of Amazon EC2 (AutoDist's cluster B): one T4 and 25 Gb/s, else as g4dn_12xlarge.
+/// g4dn.2xlarge of Amazon EC2 (AutoDist's cluster B): one T4 and 25 Gb/s, otherwise like
+/// g4dn_12xlarge.
 ///   intra      the same as inter, since a node has only one rank
 inline constexpr machine g4dn_2xlarge = [] {
   machine m = g4dn_12xlarge;

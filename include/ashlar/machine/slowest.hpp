@@ -10,7 +10,7 @@
 //
 // Each number of the result is the slower one of both machines, so a step on a mixture of both
 // kinds takes at most the seconds that are predicted for it. Shares in proportion to the speeds of
-// the ranks would be faster; no plan has them.
+// the ranks would be faster, but no plan has such shares.
 
 #include <algorithm>
 

@@ -36,7 +36,7 @@ struct reported_operation {
 
 struct rank_report {
   int rank = 0;
-  /// The reason for which there is no report of this rank, such as "its process 77 on host n3 is
+  /// The reason why there is no report of this rank, such as "its process 77 on host n3 is
   /// stopped". Empty if there is a report.
   std::string silence;
   std::string host;

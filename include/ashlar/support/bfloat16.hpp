@@ -17,7 +17,7 @@
 //   to float      exact
 //
 // The bit layout is the same as in CUDA's __nv_bfloat16. There are no arithmetic operators, because
-// each operation would round its result, and a long sum would lose all of its digits. Convert to
+// each operation would round its result, so that a long sum would be far from exact. Convert to
 // float, compute, and convert back once.
 
 #include <bit>
@@ -40,7 +40,8 @@ constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
 }
 
 /// Returns the bits of the bfloat16 nearest to `value`. In a kernel of a CUDA device, the rounding
-/// in integers above would take as long as the memory accesses, so an instruction rounds there.
+/// in integers above would take as long as the memory accesses. So there, a single instruction
+/// rounds.
 constexpr std::uint16_t nearest_bfloat16(float value) {
 #if defined(__CUDA_ARCH__)
   if (!std::is_constant_evaluated()) {

@@ -4,7 +4,7 @@
 #pragma once
 
 // float16, the half precision of IEEE 754, as an element type of files that other programs made,
-// and of the wire `half` (plan/wire.hpp). Tensors do not have this type:
+// and of the wire `half` (plan/wire.hpp). No tensor has this type.
 //
 //   bit 15       sign
 //   bits 14..10  exponent e
@@ -44,7 +44,7 @@ class float16 {
       float const size = static_cast<float>(fraction) * 0x1p-24f;
       return static_cast<A>(sign == 0 ? size : -size);
     }
-    // The exponent of a float has 127 where that of a float16 has 15.
+    // The bias of the exponent is 127 in a float and 15 in a float16.
     std::uint32_t const wide = exponent == 31 ? 255 : exponent + 112;
     return static_cast<A>(std::bit_cast<float>(sign | wide << 23 | fraction << 13));
   }

@@ -8,7 +8,7 @@
 // reused. So training steps after the first one allocate nothing from the system for such objects.
 // Each thread has its own lists, which are freed when the thread ends.
 //
-//   class derived_from : public recycled                       new and delete of a class
+//   class my_class : public recycled                           new and delete of a class
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block
 //   recycled_vector<T>                                         a short vector
 

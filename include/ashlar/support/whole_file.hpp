@@ -8,7 +8,7 @@
 // fails, the previous file remains unchanged.
 //
 //   path is ...                  then
-//   a regular file               it is replaced; the new file gets its permissions
+//   a regular file               it is replaced; the new file gets the permissions of the old file
 //   a symbolic link              the file that the link leads to is written; the link stays
 //   a pipe, device or folder     the function throws, because a rename would destroy it
 //   a file without write access  the function throws, although the folder may permit a rename

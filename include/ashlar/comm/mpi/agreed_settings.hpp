@@ -31,8 +31,9 @@ inline std::string fault_of(shared::settings const& s) {
 
 }  // namespace detail
 
-/// Throws an ashlar::error with the sentence of the first rank whose `fault` is not empty, on every
-/// rank. Does nothing if all are empty. Collective over `comm`: an all-reduce of 4 bytes.
+/// Throws ashlar::error on every rank if `fault` is not empty on any rank. The error has the
+/// `fault` of the first such rank. Collective over `comm`: an all-reduce of 4 bytes, and two
+/// broadcasts before an error.
 inline void refuse_together(std::string fault, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);
@@ -48,9 +49,9 @@ inline void refuse_together(std::string fault, MPI_Comm comm) {
   throw error("mesh", fault);
 }
 
-/// Returns the shared-memory settings for all ranks. Collective over `comm`: a reduction of 4 bytes
-/// and a broadcast of 16. Throws the same ashlar::error on every rank if the settings of any rank
-/// are invalid.
+/// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 4
+/// bytes and a broadcast of 16 bytes. Throws the same ashlar::error on every rank if the settings
+/// of any rank are invalid.
 inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The file with a table of algorithms (algorithm_text.hpp has its format). If the environment
-// variable ASHLAR_COLLECTIVES names a file, its table replaces the default one. When a mesh is
-// created, its first rank reads the file and broadcasts it, so that all ranks have the same table.
+// The file with a table of algorithms. algorithm_text.hpp describes the format of the file. If the
+// environment variable ASHLAR_COLLECTIVES names a file, the table in this file replaces the default
+// table. When a mesh is created, its first rank reads the file and broadcasts it, so that all ranks
+// have the same table.
 
 #include <cstdlib>
 #include <fstream>

@@ -16,10 +16,10 @@
 //                                       members; never bfloat16
 //
 // Results do not depend on the table, bit for bit. Every reduction has one defined order
-// (comm/sum_order.hpp). The pairwise exchange follows every order, and the ring only its own. A
-// ring would round a bfloat16 in every step, so no ring is used for bfloat16. The MPI library
-// reduces in an order of its choice, so the library is used only if the order does not matter. For
-// maxima of floats the order can matter (NaN, sign of zero).
+// (comm/sum_order.hpp). The pairwise exchange can follow every order, and the ring only the order
+// around_ring. A ring would round a sum of bfloat16 in every step, so no ring reduces bfloat16. The
+// MPI library reduces in an order of its choice, so the library is used only if the order does not
+// matter. For maxima of floats the order can matter (NaN, sign of zero).
 //
 // All members of a group compute equal `exchange_facts`, so they choose the same algorithm. A mesh
 // uses the table in a file that the user names, or else the default table (algorithm_file.hpp).

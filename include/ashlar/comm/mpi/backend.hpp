@@ -90,9 +90,9 @@ class backend {
   operation_queue& operations() { return operations_; }
   watch::flight_record& record() { return record_; }
   std::shared_ptr<ashlar::communicator> make_transport();
-  /// Creates the transport of a part of the mesh, in which this rank has number `rank`, or returns
-  /// null if the number is negative. `operations` is the part's queue, which must outlive the
-  /// transport. Collective over the members.
+  /// Creates the transport of a part of the mesh. This rank has number `rank` in the part. If
+  /// `rank` is negative, returns null. `operations` is the part's queue, which must outlive the
+  /// transport. Collective over the members of the part.
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
                                                        operation_queue& operations,
                                                        ashlar::communicator& from);
@@ -104,9 +104,9 @@ class backend {
                                                     void* shard, std::size_t element_size,
                                                     int number);
 
-  /// Opens a mailbox between the ranks of the mesh. The mesh must outlive it. Collective. Begins
-  /// with a barrier of `transport`, in which ranks serve those that have a mailbox already: MPI
-  /// does not do so while it makes a communicator.
+  /// Opens a mailbox between the ranks of the mesh. The mesh must outlive the mailbox. Collective.
+  /// First, all ranks meet in a barrier of `transport`. A rank that waits in this barrier still
+  /// handles letters of earlier mailboxes. A rank that waits in MPI_Comm_dup does not.
   std::unique_ptr<mailbox> open_mailbox(mailbox::handler take, ashlar::communicator& transport) {
     transport.barrier();
     MPI_Comm own = MPI_COMM_NULL;

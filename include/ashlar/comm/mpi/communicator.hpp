@@ -81,7 +81,8 @@ class communicator final : public ashlar::communicator {
 
   void barrier() override {
     auto const number = record_->began("a barrier", part_);
-    // All ranks must call the same one of the two functions, so pending operations do not matter.
+    // All ranks must call the same one of MPI_Ibarrier and MPI_Barrier. So the choice depends on
+    // serves(), which is the same on all ranks, and not on pending operations.
     if (operations_->serves()) {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Ibarrier(comm_, &request));
@@ -223,7 +224,8 @@ class communicator final : public ashlar::communicator {
   group const& group_of(axis_list const& axes) {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
-    // MPI_Comm_split does not serve other ranks, and returns only when all ranks have called it.
+    // A rank that waits in MPI_Comm_split does not handle letters. So all ranks first meet in a
+    // barrier, in which they do.
     if (operations_->serves()) barrier();
     auto const number = record_->began("the creation of groups of ranks", part_);
     watch::flight_record::waiting const noted(*record_);

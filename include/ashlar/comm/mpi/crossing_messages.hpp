@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Carries out one rank's messages of a crossing, in which a tensor moves from a source to a target,
-// two disjoint parts of a mesh (plan/crossing/transfers.hpp). Messages begin in the order of the
-// crossing, a few of them at a time. A rank of the source receives nothing and can send at once. A
-// rank of the target may have to pass elements on, and sends them when they have arrived. Elements
-// that are contiguous in the shard are sent from the shard, or received into it. Other elements go
-// through a buffer. Between ranks that share memory, a message is empty: it says only that the
-// elements can be copied now (crossing_neighbours.hpp).
+// Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). A crossing moves a
+// tensor from one part of a mesh, the source, to a disjoint part, the target. Messages begin in the
+// order of the crossing, a few of them at a time. A rank of the source receives nothing and can
+// send at once. A rank of the target may have to pass elements on, and sends them when they have
+// arrived. Elements that are contiguous in the shard are sent from the shard, or received into it.
+// Other elements go through a buffer. Between ranks that share memory, a message is empty: it says
+// only that the elements can be copied now (crossing_neighbours.hpp).
 //
-// Of all unfinished messages of a crossing, the first one in its order can always go on: its sender
-// has the elements and has begun all earlier messages, and its receiver has begun to receive it. So
-// there is no deadlock.
+// Of all unfinished messages of a crossing, the first one in the order of the crossing can always
+// proceed: its sender has the elements and has begun all earlier messages, and its receiver has
+// begun to receive it. So there is no deadlock.
 
 #include <algorithm>
 #include <atomic>
@@ -72,10 +72,11 @@ class crossing_messages {
 
  private:
   /// Messages of crossing n have the tag n mod `tags`. The last message of a taker
-  /// (crossing_neighbours.hpp) has this tag plus `tags`. Every MPI permits all tags below twice
-  /// `tags`.
+  /// (crossing_neighbours.hpp) has this tag plus `tags`. Every MPI implementation permits tags
+  /// below 2 * tags.
   static constexpr int tags = 16'384;
-  /// The largest number of sends under way at a time, and of receives. It keeps the buffers small.
+  /// The largest number of sends, and of receives, that are under way at a time. This limit keeps
+  /// the buffers small.
   static constexpr std::size_t most_open = 8;
   /// The largest number of receives under way from one rank. With two, the second message travels
   /// while the first one is stored. With more, messages that share the network would all arrive
@@ -85,8 +86,8 @@ class crossing_messages {
   struct open_message {
     crossing_transfer what;
     bool is_receive;
-    bool is_empty;                        ///< the elements travel in shared memory
-    std::unique_ptr<std::byte[]> buffer;  ///< null if they are contiguous in the shard
+    bool is_empty;                        ///< whether the elements travel in shared memory
+    std::unique_ptr<std::byte[]> buffer;  ///< null if the message needs no buffer
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -136,8 +137,8 @@ class crossing_messages {
     std::atomic_thread_fence(std::memory_order_release);  // for takers in shared memory
     check(MPI_Isend(from, count_of(own), MPI_BYTE, t.to, tag_, comm_, &own.request));
   }
-  /// Adds a message. Returns the place of the elements that it carries, in the shard or in a new
-  /// buffer.
+  /// Adds a message. Returns the address of its elements, in the shard or in a new buffer, or null
+  /// if the message is empty.
   std::byte* open(crossing_transfer const& t, bool is_receive, crossing_carrier by) {
     bool const is_empty = by == crossing_carrier::shared_memory;
     open_.push_back({t, is_receive, is_empty, nullptr, MPI_REQUEST_NULL});
@@ -152,7 +153,7 @@ class crossing_messages {
     return open_.back().buffer.get();
   }
 
-  /// Completes the messages that MPI has finished. Returns whether there was one.
+  /// Completes the messages that MPI has finished. Returns whether there was such a message.
   bool end_some() {
     bool any = false;
     for (std::size_t i = 0; i < open_.size();) {
@@ -202,8 +203,9 @@ class crossing_messages {
     }
     own[begin] = end;
   }
-  /// Returns whether this rank has all elements that it must send in message t. Some of them may be
-  /// its own, and others may have arrived in other messages.
+  /// Returns whether this rank has all elements that it must send in message t. A rank of the
+  /// source has them from the start. At a rank of the target they must have arrived, perhaps in
+  /// several messages.
   bool has(crossing_transfer const& t) const {
     if (receives_.empty()) return true;  // a rank of the source
     auto const found = arrived_.find(t.task);
@@ -224,7 +226,7 @@ class crossing_messages {
   crossing_neighbours neighbours_;
   recycled_vector<open_message> open_;
   bool has_ended_ = false;
-  std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: ranges, begin to end
+  std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begin and end of ranges
 };
 
 }  // namespace ashlar::mpi

@@ -12,8 +12,9 @@
 //   that its elements are there (0 bytes)       ->   copies them to its own shard
 //                                               <-   says that it has copied all of them (0 bytes)
 //
-// If few bytes go from one rank to another, messages carry them, which is faster then. Messages
-// also carry the elements of a giver whose shard is not in shared memory. Its offer says so.
+// If only a few bytes go from one rank to another, messages carry the elements, because this is
+// faster. Messages also carry the elements of a giver whose shard is not in shared memory. The
+// giver's offer says so.
 
 #include <atomic>
 #include <cstring>
@@ -29,8 +30,8 @@
 
 namespace ashlar::mpi {
 
-/// How the elements of a message of a crossing travel. A taker does not know this until the offer
-/// arrives.
+/// How the elements of a message of a crossing travel. A taker does not know this until the giver's
+/// offer arrives.
 enum class crossing_carrier { unknown, messages, shared_memory };
 
 class crossing_neighbours {
@@ -38,9 +39,10 @@ class crossing_neighbours {
   /// The fewest bytes from one rank to another for which they use shared memory.
   static constexpr std::int64_t least_bytes = 16 * 1024;
 
-  /// Begins the offers. `sends` and `receives` are this rank's messages. `shard` has the elements
-  /// of box `tile`. Offers have the tag `tag`, like the messages of the crossing. The last message
-  /// of a taker has the tag `taken_tag`, which no other message of the crossing has.
+  /// Begins to send and to receive offers. `sends` and `receives` are this rank's messages. `shard`
+  /// has the elements of box `tile`. Offers have the tag `tag`, like the messages of the crossing.
+  /// The last message of a taker has the tag `taken_tag`, which no other message of the crossing
+  /// has.
   crossing_neighbours(std::vector<crossing_transfer> const& sends,
                       std::vector<crossing_transfer> const& receives, box const& tile, void* shard,
                       std::size_t element_size, shared_window const& window, MPI_Comm comm, int tag,
@@ -65,7 +67,8 @@ class crossing_neighbours {
     if (!has_ended_ && !peers_.empty()) new recycled_vector<peer>(std::move(peers_));
   }
 
-  /// Returns how elements from `rank` come to this rank, or elements of this rank to `rank`.
+  /// from() returns how elements travel from `rank` to this rank. to() returns how elements travel
+  /// from this rank to `rank`.
   crossing_carrier from(int rank) { return carrier_of(rank, true); }
   crossing_carrier to(int rank) { return carrier_of(rank, false); }
 
@@ -90,8 +93,8 @@ class crossing_neighbours {
       check(MPI_Isend(nullptr, 0, MPI_BYTE, t.from, taken_tag_, comm_, &giver.told));
   }
 
-  /// Returns whether all takers have copied what they need, and all givers know of this rank's
-  /// copies.
+  /// Returns whether all takers have copied what they need, and whether all givers have been told
+  /// that this rank has copied what it needs.
   bool have_ended() {
     for (auto& p : peers_)
       if (!is_done(p.told) || !is_done(p.taken) ||
@@ -109,11 +112,11 @@ class crossing_neighbours {
 
   struct peer {
     int rank = 0;
-    bool gives = false;         ///< whether it gives elements to this rank, or takes some from it
-    std::int64_t elements = 0;  ///< the elements of a giver that are not copied yet
+    bool gives = false;         ///< true if it gives elements to this rank, false if it takes some
+    std::int64_t elements = 0;  ///< number of elements of a giver that are not copied yet
     offer shard;                ///< where the shard of the giver is
-    /// The request of the offer. If the peer gives, later the request that tells the peer that all
-    /// is copied.
+    /// The request of the offer. If the peer gives elements, this is later the request of the
+    /// message that tells the peer that this rank has copied everything.
     MPI_Request told = MPI_REQUEST_NULL;
     MPI_Request taken = MPI_REQUEST_NULL;  ///< receives the last message of a taker
   };

@@ -12,7 +12,7 @@
 // Rank 0 prints its error and ends the job at once. Every other rank waits a moment before it
 // prints. So if an error occurs on every rank (such as an invalid option), normally only rank 0
 // prints it. A program that catches an exception outside the environment's scope must print the
-// exception itself. In this case, the other ranks are ended when the program exits.
+// exception itself. In this case, the other ranks are ended when this rank's program exits.
 
 #include <cstdio>
 #include <cstdlib>
@@ -62,7 +62,7 @@ ASHLAR_INLINE void abort(char const* message) {
   if (rank != 0) usleep(400'000);
   std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
   std::fflush(stderr);
-  usleep(20'000);  // Launchers such as MPICH's may drop what they have not read before the end.
+  usleep(20'000);  // Launchers such as MPICH's may drop output that they read too late.
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }

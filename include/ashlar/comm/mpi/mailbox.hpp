@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Letters between the ranks of a mesh, beside its transfers. A letter needs no ticket, and nobody
-// waits for it: its receiver takes it when it next advances its pending transfers, that is, while
-// it waits, between the actions of a step and between blocks of a computation
-// (operation_queue.hpp). Then a handler gets the letter as a whole.
+// Letters between the ranks of a mesh, independent of the transfers of the mesh. A letter needs no
+// ticket, and nobody waits for a letter. The receiving rank takes a letter when this rank next
+// advances its pending transfers (operation_queue.hpp): while it waits, between the actions of a
+// training step, and between blocks of a computation. Then a handler gets the complete letter.
 //
 //   expect(from, kind, bytes)        from now on, receives letters of this kind from this rank
 //   send(to, kind, bytes, fill)      sends a letter that fill(span of bytes) writes
 //   handler(from, kind, letter)      must not wait; it may send letters
 //
-// Letters of one kind between two ranks keep their order. All have the same size. A rank may send
-// letters to itself. The communicator is one of the mailbox alone.
+// All letters of one kind from one rank to another have the same size and arrive in the order in
+// which they were sent. A rank may send letters to itself. The mailbox has an MPI communicator of
+// its own.
 //
-// The destructor waits until MPI has sent all letters. So letters must be expected until the end:
-// ranks close their mailboxes after a barrier.
+// The destructor waits until MPI has sent all letters. So the receivers must still expect letters
+// at that time: ranks destroy their mailboxes only after a barrier.
 
 #include <cstddef>
 #include <functional>
@@ -40,7 +41,7 @@ class mailbox final : public pending_operation {
  public:
   using handler = std::function<void(int from, int kind, std::span<std::byte const>)>;
 
-  /// `operations` advances the mailbox, and must outlive it. No one else uses `comm`.
+  /// `operations` advances the mailbox, and must outlive the mailbox. Nothing else may use `comm`.
   mailbox(operation_queue& operations, MPI_Comm comm, handler take)
       : operations_(&operations), comm_(comm), take_(std::move(take)) {
     operations.serve(*this);
@@ -62,7 +63,7 @@ class mailbox final : public pending_operation {
     for (auto& s : sent_) MPI_Wait(&s.request, MPI_STATUS_IGNORE);
   }
 
-  /// Receives letters of `bytes` bytes of this kind from rank `from`.
+  /// From now on, receives letters of kind `kind` and of `bytes` bytes from rank `from`.
   void expect(int from, int kind, std::size_t bytes) {
     expected_.push_back(letter_of(from, kind, bytes));
     receive(expected_.back());

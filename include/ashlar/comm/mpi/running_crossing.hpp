@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A crossing, in which a tensor moves between two parts of a mesh while the program computes. The
-// messages of the crossing advance whenever the mesh's pending operations do.
+// A crossing that runs in the background: a tensor moves between two parts of a mesh while the
+// program computes. The messages of the crossing advance when the mesh's pending operations
+// advance.
 
 #include <utility>
 
@@ -16,8 +17,8 @@ namespace ashlar::mpi {
 
 class running_crossing final : public pending_operation {
  public:
-  /// `both` is the number that the flight record has for the two parts together (both_parts.hpp).
-  /// The arguments after it are those of crossing_messages.
+  /// `both` is the number of the two parts together in the flight record (both_parts.hpp).
+  /// `arguments` are those of the constructor of crossing_messages.
   template <class... Arguments>
   running_crossing(operation_queue& operations, watch::flight_record& record, int both,
                    Arguments&&... arguments)

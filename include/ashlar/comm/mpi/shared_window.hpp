@@ -104,9 +104,9 @@ class shared_window {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
   /// Reserves the slots of all groups of a mesh with `axes` axes, one for each set of axes. Returns
-  /// the number of the first slot: the next one that is free on all ranks of `comm`. Slots from
-  /// slot_count on do not exist. Collective over `comm`, but communicates nothing for the first
-  /// mesh.
+  /// the number of the first of these slots, which are free on all ranks of `comm`. Slots with
+  /// numbers from slot_count on do not exist: their groups send messages. Collective over `comm`,
+  /// but communicates nothing for the first mesh.
   unsigned reserve_slots(MPI_Comm comm, int axes) {
     unsigned first = next_slot_;
     if (first > 0) check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_UNSIGNED, MPI_MAX, comm));
@@ -167,7 +167,8 @@ class shared_window {
   /// Returns an error message if the node has less free shared memory than its ranks ask for
   /// together, and otherwise an empty string. All ranks of the node get the same message.
   /// Collective over the node. The check is needed because Open MPI 4.1 hangs in
-  /// MPI_Win_allocate_shared if the memory is missing. Open MPI wants 5 % more than the window has.
+  /// MPI_Win_allocate_shared if the memory is missing. Open MPI demands 5 % more free memory than
+  /// the window has.
   std::string missing_memory(std::size_t bytes) const {
     auto const free = shared::free_bytes();
     double asked = double(bytes + 2 * page), most = free ? double(*free) : HUGE_VAL;

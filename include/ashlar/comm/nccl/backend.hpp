@@ -9,9 +9,10 @@
 //   ashlar::nccl::environment env(argc, argv);
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
-// All computations of a mesh are on one CUDA stream, its transfers are on a second one, and
-// crossings between its parts on a third one. The host gives work to them without waiting for
-// results. It waits only where it needs values, as in all-reduces of host values, and in barriers.
+// All computations of a mesh run on one CUDA stream, its transfers on a second stream, and
+// crossings between its parts on a third stream. The host gives work to these streams without
+// waiting for results. The host waits only where it needs values, as in all-reduces of host values,
+// and in barriers.
 
 #include <memory>
 
@@ -59,9 +60,9 @@ class backend {
     return made;
   }
 
-  /// Creates the transport of a part of the mesh that has the transport `from`. This rank has
-  /// number `rank` in the part. Returns null if that is negative. `operations` is the part's queue,
-  /// which must outlive the transport. Collective over the ranks of `from`.
+  /// Creates the transport of a part of a mesh. `from` is the transport of that mesh. This rank has
+  /// number `rank` in the part. If `rank` is negative, returns null. `operations` is the part's
+  /// queue, which must outlive the transport. Collective over the ranks of `from`.
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
                                                        operation_queue& operations,
                                                        ashlar::communicator& from) {

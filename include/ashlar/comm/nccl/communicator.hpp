@@ -17,9 +17,10 @@
 //   captured  During a capture no transfer begins. Transfers are captured together with the compute
 //             stream's work and run in each replay (graph.hpp).
 //
-// A mesh and each of its parts have a transport of their own, with communicators of their own. They
-// share the queue of the rank's device (device_queue.hpp): the stream, and the order of all
-// transfers. A function of this class throws if the watchdog has found a fault.
+// A mesh and each of its parts have a transport of their own, with communicators of their own.
+// These transports share the queue of the rank's device (device_queue.hpp), which has the stream
+// and the order of all transfers. A function of this class throws if the watchdog has found a
+// fault.
 
 #include <memory>
 #include <tuple>
@@ -44,8 +45,9 @@ class communicator final : public ashlar::communicator {
                sums how = sums_from_environment())
       : communicator(std::make_shared<device_queue>(w, t, operations, compute, pool), w, t, 0,
                      operations, kernels, how) {}
-  /// The transport of a part of the mesh that has this queue. `members` are the ranks of the part,
-  /// `number` is the number of the part in the record, and `operations` is the part's queue.
+  /// The transport of a part of a mesh. `queue` is the queue that the mesh and its parts share,
+  /// `members` are the ranks of the part, `number` is the number of the part in the flight record,
+  /// and `operations` is the part's queue.
   communicator(std::shared_ptr<device_queue> queue, world const& members, topology const& t,
                int number, operation_queue& operations, transfer_kernels const& kernels, sums how)
       : queue_(std::move(queue)), world_(members), topology_(t), number_(number),
@@ -150,11 +152,11 @@ class communicator final : public ashlar::communicator {
   std::shared_ptr<device_queue> queue_;
   world world_;  // rank, size and communicator of the members
   topology topology_;
-  int number_;  // the number of this part in the record
+  int number_;  // the number of this part in the flight record
   operation_queue& operations_;
   transfer_kernels kernels_;
   sums how_;
-  int turn_;  // the number of this mesh in the turns
+  int turn_;  // the number of this mesh or part in the turns
   groups groups_;
 };
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The resources of a rank for crossings between parts of its mesh: a stream, scratch memory in the
-// order of this stream, and a communicator of all ranks of the mesh. Operations of this
-// communicator may run at the same time as those of other communicators, so it shares no buffers
-// with them. NCCL connects two ranks when the first message goes from one to the other.
+// The resources of a rank for crossings between parts of its mesh: a stream, scratch memory whose
+// blocks are reused in the order of this stream, and a communicator of all ranks of the mesh.
+// Operations of this communicator may run at the same time as operations of other communicators, so
+// this communicator shares no buffers with them. NCCL connects two ranks when the first message
+// goes from one to the other.
 
 #include <ashlar/comm/nccl/handle.hpp>
 #include <ashlar/device/cuda/arena.hpp>

@@ -67,7 +67,7 @@ class device_queue {
   /// Returns the scratch memory of transfers. Released blocks are reused in stream order.
   cuda::arena& memory() { return memory_; }
   watch::flight_record& record() { return record_; }
-  /// Returns the number that the record has for two parts together (comm/watch/both_parts.hpp).
+  /// Returns the number of two parts together in the record (comm/watch/both_parts.hpp).
   int both_parts(mesh_part const& a, mesh_part const& b) {
     return both_parts_.number(record_, a, b, world_.rank());
   }
@@ -127,7 +127,7 @@ class device_queue {
     stream.wait(compute_reached_);
   }
   /// Returns the operations that the device has not ended. During a capture, returns the captured
-  /// ones, which are kept apart since their events must not be queried.
+  /// operations, which are kept apart since their events must not be queried.
   in_flight& flight() { return is_captured_ ? captured_flight_ : flight_; }
   /// Returns the number of an operation that begins now. Outside of a capture, begin_record()
   /// enters the operation in the record and returns the number.
@@ -202,9 +202,9 @@ class device_queue {
             [this](std::string const& text) { world_.end_process(text.c_str()); }};
   }
 
-  /// Writes a flight record. Returns `why` and the name of the file. If `asks_others`, the text
-  /// also has the causes that the watchdog of the mesh found, and is empty if the rank should keep
-  /// waiting.
+  /// Writes a flight record. Returns `why` and the name of the file. If `asks_others`, the returned
+  /// text also has the causes that the watchdog of the mesh found. It is empty if the rank should
+  /// keep waiting.
   std::string explain(std::string const& why, bool asks_others) {
     std::shared_ptr<watch::watchdog> mesh;
     if (asks_others) {

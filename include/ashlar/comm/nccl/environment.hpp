@@ -14,7 +14,7 @@
 //   1  rank and size: from MPI if the program has initialized it or MPI is the launcher; otherwise
 //      from the launcher's variables
 //   2  the device: by the rank's number on its node
-//   3  NCCL's version, and the unique id, which rank 0 sends to all
+//   3  whether NCCL's version is usable, and the unique id, which rank 0 sends to all ranks
 //   4  the communicator of all ranks
 //
 // If a rank fails, MPI or the launcher ends the job (mpirun, torchrun and srun --kill-on-bad-exit

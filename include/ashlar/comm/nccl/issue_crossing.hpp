@@ -10,9 +10,9 @@
 //                     box of the tensor (plan/crossing/unit_task.hpp)
 //   contiguous        elements are sent from the shard, or received into it
 //   not contiguous    elements are packed into scratch memory before, or unpacked after
-//   group             all messages of this rank with the same group number are one NCCL group: they
-//                     go at the same time. None of them passes on what another one brings. A group
-//                     ends before the next one begins, in the order of the stream.
+//   group             all messages of this rank with the same group number. They are one NCCL group
+//                     and travel at the same time, so none of them may pass on elements that
+//                     another one brings. On the stream, each group ends before the next begins.
 //
 // A message has the same group number on its sender and on its receiver, and each rank begins its
 // groups in the order of their numbers. So the unfinished group with the smallest number can always
@@ -36,7 +36,7 @@ constexpr element_type carrier_of(std::size_t element_size) {
                              : element_type::i64;
 }
 
-/// The messages of one rank that go at the same time.
+/// The messages of one rank that travel at the same time.
 struct message_group {
   std::span<crossing_transfer const> sends, receives;
 };

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// A crossing between two parts of a mesh of GPUs that runs beside the program. When its turn has
-// come, this rank's messages are given to the device, on the stream of crossings
-// (crossing_lane.hpp).
+// A pending crossing between two parts of a mesh of GPUs. It runs concurrently with the program.
+// When its turn has come (turns.hpp), this rank's messages are given to the device, on the stream
+// of crossings (crossing_lane.hpp).
 //
-//   begin      after all earlier work of the compute stream, which wrote the shard, or last used
-//              its memory
+//   begin      after all earlier work of the compute stream, which may have written the shard or
+//              used its memory
 //   advance    returns true when the device has ended this rank's messages
 //   join       orders later work of the compute stream after the messages; the host does not wait
 //   is_queued  false: the stream of transfers does not wait for crossings
-//   destroyed  joins, so that the shard's memory can be released then, in the order of the compute
+//   destroyed  joins, so that the shard's memory can then be released in the order of the compute
 //              stream; during stack unwinding the mesh is abandoned instead
 //
 // A crossing cannot be captured in a graph.
@@ -91,7 +91,7 @@ class pending_crossing final : public pending_operation {
   std::byte* shard_;
   std::size_t size_;
   int turn_;                  // the number of the crossing
-  std::uint64_t number_ = 0;  // in the record; 0 until the messages have been given
+  std::uint64_t number_ = 0;  // number in the flight record; 0 until the messages are given
   bool is_joined_ = false;
   exception_watch watch_;
 };

@@ -4,12 +4,12 @@
 #pragma once
 
 // Records the calls of transfers (issue.hpp) instead of executing them, for dry runs and for tests.
-// It needs no NCCL, no device and no memory: pointers are stored but not dereferenced.
+// This needs no NCCL, no device and no memory: pointers are stored but not dereferenced.
 //
 // A call with p members and a count of n receives this number of elements:
 //
 //   all_gather, all_to_all, reduce_scatter   (p - 1) n
-//   all_reduce                               (p - 1) b + (n - b), b: the rank's balanced part
+//   all_reduce                               (p - 1) b + (n - b), b: elements of the rank's part
 //   receive                                  n
 //   broadcast                                0 on the root, else n
 //   reduce                                   (p - 1) n on the root, else 0

@@ -20,10 +20,11 @@
 // anything else, such as a port scanner or a rank of another job, gets no answer and is
 // disconnected. A rank that is disconnected tries again until the deadline.
 //
-// Strangers cannot keep the ranks apart, because rank 0 reads from all connections at the same time
-// (tcp_guests.hpp). If the ranks use the loopback address of one host, rank 0 listens there only.
-// Who can read the network between the nodes can read the token and the id: the network must be
-// trusted. Numbers are little-endian, like all machines on which NCCL runs.
+// Other programs cannot keep the ranks from meeting, because rank 0 reads from all connections at
+// the same time (tcp_guests.hpp). If the ranks use the loopback address of one host, rank 0 listens
+// there only. Anyone who can read the network traffic between the nodes can read the token and the
+// id, so the network must be trusted. Numbers are sent in little-endian order, which is that of all
+// machines on which NCCL runs.
 
 #include <algorithm>
 #include <cerrno>
@@ -191,7 +192,7 @@ class tcp_rendezvous {
     return tcp_socket();
   }
 
-  /// Handles the complete message of a peer, which is a rank or a stranger.
+  /// Handles the complete message of a peer, which may be a rank or an unrelated program.
   void receive(tcp_socket peer, tcp_hello const& said, std::vector<tcp_socket>& ranks,
                tcp_answer& answer) const {
     if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0 || said.job != hello_.job)

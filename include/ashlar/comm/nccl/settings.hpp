@@ -11,7 +11,7 @@
 //                                       but their bits differ from those of other transports.
 //                      ordered          A kernel sums in the order of the mesh
 //                                       (comm/sum_order.hpp), so results have the same bits as on
-//                                       MPI. The ranks send the same bytes.
+//                                       MPI. The number of bytes sent is the same.
 
 #include <cstdlib>
 #include <string>

@@ -77,7 +77,8 @@ class tcp_guests {
   static constexpr std::size_t most_guests = 256;
   static constexpr std::chrono::seconds most_silence{2};
 
-  /// Accepts the connections that have arrived, up to as many as there may be guests.
+  /// Accepts waiting connections, at most most_guests in one call. If there are too many guests or
+  /// file descriptors, drops the oldest guest.
   void welcome() {
     for (std::size_t i = 0; i < most_guests; ++i) {
       tcp_socket s(::accept4(door_.fd(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -10,7 +10,7 @@
 // deadlock. Without this class, the orders could differ: a rank starts the next step of a plan when
 // it polls, and ranks poll at different times.
 //
-//   add_mesh   returns the number of a mesh or of a part of it
+//   add_mesh   registers a mesh or a part of a mesh; returns a number for it
 //   announce   the program has taken a ticket, or will begin a crossing; called in program order
 //   is_next    whether everything that was announced before this operation has been given to the
 //              device
@@ -41,7 +41,7 @@ class turns {
   void announce(int mesh, axis_list const& axes, std::uint64_t ticket) {
     if (announced(mesh, set_of(axes)) < ticket) announce(mesh, axes);
   }
-  /// Appends the crossing with this number to the order, unless it is in it.
+  /// Appends the crossing with this number to the order, unless the order already contains it.
   void announce_crossing(int number) {
     auto const wanted = turn_of_crossing(number);
     if (std::find(queue_.begin(), queue_.end(), wanted) == queue_.end()) queue_.push_back(wanted);
@@ -67,7 +67,7 @@ class turns {
   }
 
   std::deque<turn> queue_;
-  std::vector<std::array<std::uint64_t, 1 << max_axes>> announced_;  // by mesh: last tickets
+  std::vector<std::array<std::uint64_t, 1 << max_axes>> announced_;  // by mesh, group: last ticket
 };
 
 }  // namespace ashlar::nccl

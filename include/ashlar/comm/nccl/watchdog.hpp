@@ -9,6 +9,7 @@
 //   event                                                   action of the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a communicator reports a fault of this or another rank  stops the rank
+//   the device reports an error                             stops the rank
 //   an operation has not ended within the timeout           stops the rank, or warns
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
@@ -17,8 +18,8 @@
 // ends the process, which ends the job.
 //
 // The time of an operation begins when the host has given it to the device, or when the operation
-// before it has ended, whichever is later. It includes the computations that are queued before the
-// operation, and so the timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
+// before it has ended, whichever is later. This time includes the computations that are queued
+// before the operation. So the timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
 //
 // The watchdog of the mesh (comm/watch/watchdog.hpp) finds out why an operation does not end, as it
 // does for ranks on the host. All access to the device is in the callbacks of `watched`, so that
@@ -43,8 +44,9 @@ namespace ashlar::nccl {
 /// The callbacks of a watchdog, which its thread calls. They must not wait for the device and must
 /// not throw.
 struct watched {
-  std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
-  /// Error message of a communicator, or empty without a fault.
+  std::function<std::uint64_t()> last_ended;  ///< operations up to this number have ended
+  /// Returns the error message of the device or of a communicator, or an empty text if there is no
+  /// fault.
   std::function<std::string()> fault;
   /// Writes a flight record and returns the reason (the argument) and further sentences. If
   /// `asks_others`, these say which ranks have not begun the operation. Returns an empty string if

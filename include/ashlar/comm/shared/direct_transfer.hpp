@@ -41,7 +41,7 @@ class direct_transfer {
 
   /// Does all work that is possible now. Returns true when the transfer has ended, or when it must
   /// be carried out with messages (must_be_messages). Throws ashlar::error if this rank waits for a
-  /// member that has abandoned the mesh.
+  /// member that has abandoned the mesh or makes another transfer.
   bool advance() {
     if (state_ == state::waiting_for_all && sync_.all_arrived()) {
       if (!sync_.all_shared()) {

@@ -36,7 +36,8 @@ class eager_transfer {
         target_(target, type), offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
 
   /// Does all work that is possible now. Returns true when the transfer has ended. Throws
-  /// ashlar::error if this rank waits for a member that has abandoned the mesh.
+  /// ashlar::error if this rank waits for a member that has abandoned the mesh or makes another
+  /// transfer.
   bool advance() {
     if (!is_staged_ && !stage()) return false;
     while (next_ < what_->members) {

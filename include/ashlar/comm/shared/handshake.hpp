@@ -41,12 +41,11 @@
 // A rank compares the fingerprint of each member that it waits for with its own, and throws if they
 // differ: then the ranks make different calls. A member may be two epochs ahead: it has ended a
 // staged transfer for which it needed nothing of this rank, and has published its shards for the
-// next one. So each slot keeps the fingerprints of four epochs.
+// next transfer. So each slot keeps the fingerprints of four epochs.
 //
 // If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. That rank
-// never again writes or reuses memory that others may still read. A rank that would wait for a step
-// that the abandoned rank never takes throws instead. Steps taken before the exception remain
-// valid.
+// never again writes or reuses memory that others may still read. Another rank that would have to
+// wait for a later step of that rank throws instead. Steps taken before the exception remain valid.
 
 #include <atomic>
 #include <cstddef>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Registers pairs of parts of a mesh in a flight record. In the record, a crossing between two
-// parts is an operation of one part that has the ranks of both. A pair is registered when its first
-// crossing begins.
+// Registers pairs of parts of a mesh in a flight record. The record treats a crossing between two
+// parts as an operation of a third part, which has the ranks of both. A pair is registered when its
+// first crossing begins.
 
 #include <algorithm>
 #include <vector>
@@ -17,9 +17,9 @@ namespace ashlar::watch {
 
 class both_parts {
  public:
-  /// Returns the number that the flight record has for the ranks of parts `a` and `b` together. The
-  /// first call registers these ranks in the record. `rank` is the number of this rank on the whole
-  /// mesh; the rank is a member of `a` or of `b`.
+  /// Returns the number under which the flight record has the ranks of parts `a` and `b` together.
+  /// The first call registers these ranks in the record. `rank` is the number of this rank on the
+  /// whole mesh; the rank is a member of `a` or of `b`.
   int number(flight_record& record, mesh_part const& a, mesh_part const& b, int rank) {
     for (auto const& p : pairs_)
       if ((p.first == a.ranks && p.second == b.ranks) ||

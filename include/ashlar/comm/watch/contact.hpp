@@ -22,18 +22,19 @@ struct contact {
   std::array<std::uint32_t, 4> addresses{};  ///< IPv4 addresses of the host's networks, or 0
   std::array<char, 40> host_name{};          ///< ends with 0
 
-  /// The number of words of a packed contact. The ranks exchange packed contacts by a sum.
+  /// The number of words of a packed contact. The ranks exchange packed contacts by an all-reduce.
   static constexpr int words = 18;  // 72 bytes
 };
 
-/// Returns this process' contact, still without a port.
+/// Returns this process's contact. Its port is still 0.
 ASHLAR_INLINE contact own_contact();
 
 ASHLAR_INLINE std::array<std::int32_t, contact::words> pack(contact const& c);
 ASHLAR_INLINE contact unpack(std::span<std::int32_t const, contact::words> words);
 
-/// Returns what the system of this host knows about a process that does not answer, such as "its
-/// process 77 on n3 is stopped, by SIGSTOP or a debugger". `here` is this rank's own contact.
+/// Returns what the system of this host knows about the process with contact `c`, which does not
+/// answer. An example is "its process 77 on n3 is stopped, by SIGSTOP or a debugger". `here` is
+/// this rank's own contact.
 ASHLAR_INLINE std::string state_of_process(contact const& c, contact const& here);
 
 }  // namespace ashlar::watch

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Finds out from the reports of all ranks why a rank waits, and says it in one paragraph. The
+// Finds out from the reports of all ranks why a rank waits, and explains it in one paragraph. The
 // watchdog prints the paragraph, and so does the program ashlar-flight, which reads flight records.
 //
 //   Rank 0 has waited for 5.1 s in all-gather along gpu of ..., for rank 1. Rank 2 waits in a
@@ -62,7 +62,7 @@ namespace detail {
 
 /// Returns the ranks that take part in an operation of rank `rank`. `axes` are the names of its
 /// axes, such as "node+gpu". For a part of a mesh, the ranks follow, as in "gpu@4,5"
-/// (flight_record.hpp). An empty text means all ranks.
+/// (flight_record.hpp). If `axes` is empty, all ranks take part.
 inline std::vector<int> group_of(topology const& t, int rank, std::string const& axes) {
   axis_list list;
   for (int a = 0; a < t.axes(); ++a) {
@@ -115,7 +115,7 @@ inline std::string ranks_text(std::set<int> const& ranks) {
   return text;
 }
 
-/// The ranks that wait in one operation, and those for which they wait.
+/// The ranks that wait in one operation, and the ranks for which they wait.
 struct site {
   reported_operation operation;
   double waits = 0;

@@ -50,12 +50,12 @@ class flight_record {
   }
 
   /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh.
-  /// Returns the number of the transfer in the record, which counts from 1.
+  /// Returns the number of the transfer in the record. Numbers begin at 1.
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
-  /// Records that an operation began that is not a transfer. All ranks of the mesh, or of one of
-  /// its parts, take part in such an operation. `what` must be a literal, such as "a barrier".
+  /// Records that an operation other than a transfer began. All ranks of the mesh, or of one of its
+  /// parts, take part in such an operation. `what` must be a literal, such as "a barrier".
   std::uint64_t began(char const* what, int part = 0) { return add({}, 0, what, nullptr, part); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
@@ -65,7 +65,8 @@ class flight_record {
     }
     count_event();
   }
-  /// Records that this rank has done something for another one, maybe while it waits.
+  /// Records that this rank has done something for another rank. If this rank waits, its time of
+  /// waiting then begins anew.
   void note_service() { count_event(); }
   /// Records that all operations up to `number` have ended.
   void ended_up_to(std::uint64_t number) {
@@ -112,8 +113,8 @@ class flight_record {
     flight_record* record_;
   };
 
-  /// Advances the record's clock. Returns for how many seconds the rank has waited (see above), or
-  /// a negative number if it does not wait. Called by the watchdog's thread.
+  /// Advances the record's clock. Returns for how many seconds the rank has waited (see the head of
+  /// this file), or a negative number if it does not wait. Called by the watchdog's thread.
   ASHLAR_INLINE double tick();
 
   /// Returns a report of the recorded operations. `waits` is a result of tick().
@@ -135,7 +136,7 @@ class flight_record {
     topology axes;
     std::vector<int> ranks{};  // empty for the whole mesh
     int here = 0;
-    std::uint64_t begun[1 << max_axes]{};  // the last ticket of each set of axes
+    std::uint64_t begun[1 << max_axes]{};  // for each set of axes: its last ticket
     std::uint64_t others = 0;              // how many operations other than transfers have begun
   };
 
@@ -163,8 +164,8 @@ class flight_record {
   }
   /// Returns the number of the oldest entry that is still kept.
   std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
-  /// Returns the names of the axes in a set, which has bit a for axis a. For a group of a part, the
-  /// ranks of the group follow, as in "gpu@4,5".
+  /// Returns the names of the axes in a set, in which bit a stands for axis a. For a group of a
+  /// part, the ranks of the group follow, as in "gpu@4,5".
   static std::string text_of(unsigned set, part_of_mesh const& own) {
     axis_list axes;
     for (int a = 0; a < own.axes.axes(); ++a)
@@ -195,11 +196,11 @@ class flight_record {
 
   std::atomic<std::int64_t> step_{-1};
   std::atomic<char const*> work_{nullptr};
-  std::atomic<int> waits_{0};             // how many objects `waiting` exist
+  std::atomic<int> waits_{0};             // how many objects of class waiting exist
   std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
   std::atomic<clock::rep> now_{0};        // the coarse clock
   std::uint64_t seen_events_ = 0;         // events_ at the last tick
-  // The time at which a tick first saw the present value of events_.
+  // The time of the last tick at which events_ had changed or the rank did not wait.
   clock::time_point seen_;
   clock::time_point progressed_;  // the time at which an operation on a device last ended
 };

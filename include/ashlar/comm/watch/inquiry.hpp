@@ -5,12 +5,12 @@
 
 // Finds out why a rank waits: its watchdog asks the watchdogs of all ranks for their last
 // operations. They answer while their programs compute or wait. A rank that does not answer within
-// a second is silent: its process is stopped or has ended.
+// a second is silent. For example, its process may be stopped or may have ended.
 //
 // The answers tell whether this rank should keep waiting because another rank does long work
 // (comm/long_work.hpp). They also tell whether a rank with a lower number reports the wait instead
-// of this one, and what the report says (diagnosis.hpp). watchdog.hpp decides when to ask, and what
-// to do then.
+// of this rank, and what the report says (diagnosis.hpp). watchdog.hpp decides when to ask, and
+// what to do then.
 
 #include <atomic>
 #include <chrono>
@@ -39,20 +39,21 @@ class inquiry {
   /// Asks all ranks for their reports, and waits for the answers for up to a second. Returns early
   /// if `is_done` becomes true. `own` is the report of this rank.
   void ask(rank_report const& own, receiver const& receive, std::atomic<bool> const& is_done);
-  /// Keeps the answer of a rank, unless nothing was asked. `lines` is a report as text.
+  /// Keeps the answer of a rank, unless nothing was asked. `lines` is the rank's report as text.
   void add_answer(int rank, std::string const& lines);
   /// Drops the answers. Answers that come later are not kept.
   void forget() { answers_.clear(); }
 
   /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
   int lower_reporter() const;
-  /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. The
-  /// result is true for up to ten timeouts if any rank does long work and does not itself wait, or
-  /// if no other host answers, because a rank on such a host may do long work without this rank
-  /// knowing it.
+  /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. For up
+  /// to ten timeouts, the result is true if any rank does long work and does not itself wait. It is
+  /// also true if no other host answers, because a rank there may do long work of which this rank
+  /// cannot know.
   bool must_wait_on(double waits) const;
   /// Returns the diagnosis of the answers, and writes the flight record (record_file.hpp). `why` is
-  /// what is known without the diagnosis. `waits` are the seconds for which this rank waits.
+  /// what the caller knows about the cause, or empty. `waits` is the number of seconds for which
+  /// this rank has waited.
   std::string findings(std::string const& why, double waits) const;
 
  private:

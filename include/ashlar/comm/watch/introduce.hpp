@@ -21,7 +21,8 @@ namespace ashlar::watch {
 /// Returns the watchdog of rank `rank`, or null if the mesh has one rank, or if ASHLAR_TIMEOUT is
 /// off on some rank. `acts` tells whether the watchdog notices waits itself (watchdog::start).
 /// `reduce(op, span)` replaces values by their sums or maxima over all ranks. Collective over the
-/// mesh: two all-reduces, of 24 bytes and of 72 bytes per rank of the mesh.
+/// mesh: an all-reduce of 24 bytes, and an all-reduce of 16 bytes plus 72 bytes for each rank of
+/// the mesh.
 template <class Reduce>
 std::shared_ptr<watchdog> introduce(flight_record& record, topology const& t, int rank, bool acts,
                                     Reduce const& reduce) {
@@ -36,8 +37,8 @@ std::shared_ptr<watchdog> introduce(flight_record& record, topology const& t, in
   auto made = std::make_shared<watchdog>(record, t, wanted, is_one_host);
   own.port = made->port();
 
-  // Each rank gives its own part of the numbers and zeros elsewhere, so that the sums are the parts
-  // of all ranks.
+  // Each rank fills in its own part of the numbers and leaves the other parts 0. So the sums
+  // contain the parts of all ranks.
   constexpr auto words = static_cast<std::size_t>(contact::words);
   auto const ranks = static_cast<std::size_t>(t.ranks());
   std::vector<std::int32_t> numbers(ranks * words + token_words);

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Says to the other ranks of this host that this rank leaves its mesh on purpose. One of them
-// observes this rank, and would otherwise report that it was killed (neighbour.hpp).
+// Tells the other ranks of this host that this rank leaves its mesh on purpose. One of them
+// observes this rank, and would otherwise report that this rank was killed (neighbour.hpp).
 //
-//   a mesh is destroyed                   the destructor of its membership says so
-//   the process ends because of an error  leave_all() says so for all meshes of the process
+//   a mesh is destroyed                   the destructor of its membership tells them
+//   the process ends because of an error  leave_all() tells the ranks of all meshes
 
 #include <mutex>
 #include <vector>

@@ -6,11 +6,11 @@
 // The socket by which the watchdogs of a mesh talk to each other (UDP over IPv4).
 //
 // Each message begins with the token of the mesh: 128 random bits, which rank 0 draws and sends
-// over the mesh's transport. The socket drops messages without the token and never answers them.
-// So a foreign program learns nothing. It cannot keep a connection open either, because UDP has no
-// connections. Who can read the network between the nodes can read the token, and could then end
-// the job. If all ranks are on one host, the socket is bound to the loopback address and no message
-// leaves the host.
+// over the mesh's transport. The socket drops messages without the token and never answers them. So
+// a foreign program learns nothing. It cannot keep a connection open either, because UDP has no
+// connections. Anyone who can read the network traffic between the nodes can read the token, and
+// could then end the job. If all ranks are on one host, the socket is bound to the loopback address
+// and no message leaves the host.
 
 #include <algorithm>
 #include <array>

@@ -6,12 +6,13 @@
 // The settings of the watchdog (watchdog.hpp), from environment variables:
 //
 //   ASHLAR_TIMEOUT          unset     a rank that waits for 60 s for others ends the job
-//                           90        the same after 90 s; fractions are permitted
+//                           90        a rank that waits for 90 s ends the job; the number may have
+//                                     a fraction
 //                           90,warn   after 90 s the rank says what it waits for, and keeps waiting
-//                           off       ranks wait for ever
+//                           off       ranks wait forever
 //   ASHLAR_FLIGHT_RECORDS   unset     flight records are written to the working directory
-//                           a path    they are written to this folder
-//                           off       they are not written
+//                           a path    flight records are written to this folder
+//                           off       no flight records are written
 
 #include <chrono>
 #include <string>

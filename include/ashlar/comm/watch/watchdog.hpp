@@ -18,8 +18,9 @@
 //      launcher such as mpirun then ends the rest. With ASHLAR_TIMEOUT=...,warn the rank keeps
 //      waiting instead.
 //
-// On a device, step 1 is done by the transport's own watchdog (nccl/watchdog.hpp). It asks this one
-// for the causes (explain), which are steps 2 to 4. So the text is the same.
+// On a device, step 1 is done by the transport's own watchdog (nccl/watchdog.hpp). It calls
+// explain() of this watchdog, which carries out steps 2 to 4, but returns the paragraph instead of
+// printing it.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
 // (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh says so
@@ -47,13 +48,14 @@ class watchdog {
   watchdog& operator=(watchdog const&) = delete;
   ~watchdog();
 
-  /// Returns the port of the socket, which other ranks need for their contact of this rank.
+  /// Returns the port of the socket, which is a part of this rank's contact (contact.hpp).
   int port() const;
 
   /// Asks the other ranks why this rank waits, and writes a flight record. Returns sentences that
-  /// say the causes and name the file. Returns nothing if the caller should keep waiting, because a
-  /// rank does long work. Returns an empty text if there is no answer within three seconds. `why`
-  /// is what the caller knows. Called by the thread of the transport's own watchdog.
+  /// state the causes and name the file. Returns std::nullopt if the caller should keep waiting,
+  /// for example because a rank does long work. Returns an empty text if this watchdog's thread
+  /// does not answer within three seconds. `why` is what the caller knows about the cause. Called
+  /// by the thread of the transport's own watchdog.
   std::optional<std::string> explain(std::string const& why);
 
   /// Starts to watch. `acts` tells whether this object notices waits itself, or only answers
@@ -99,15 +101,15 @@ struct watchdog::state {
   topology shape;
   settings wanted;
   peer_socket socket;
-  std::optional<membership> present;  // from start() on
+  std::optional<membership> present;  // set by start()
   neighbour next;
   int rank = 0;
   inquiry question{shape, wanted, socket};
   double waits = -1;   // result of the last tick, without the time that is excused
   double excused = 0;  // seconds for which this process was stopped
   bool acts = true;
-  bool has_reported = false;  // whether it reported the present wait
-  double next_look = 0;       // seconds of waiting at which it looks for the cause
+  bool has_reported = false;  // whether the present wait has been reported
+  double next_look = 0;       // seconds of waiting at which the cause is sought again
   std::mutex mutex;           // guards the next three members
   std::condition_variable is_explained;
   std::optional<std::string> asked;
@@ -273,7 +275,7 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
     s.thread = std::thread([&s] {
       try {
         s.watch();
-      } catch (std::exception const& e) {  // such as no memory for the reports
+      } catch (std::exception const& e) {  // for example if memory is exhausted
         std::fprintf(stderr, "[rank %d] warning: mesh: the watchdog has ended: %s\n", s.rank,
                      e.what());
       }
