@@ -20,7 +20,7 @@
 
 namespace ashlar::detail {
 
-/// Throws ashlar::error: the number of values is not that of the rank's shard. `tensor` describes
+/// Throws the error that the number of values is not that of the rank's shard. `tensor` describes
 /// the tensor.
 [[noreturn]] inline void refuse_count(char const* operation, std::size_t count, int rank,
                                       shape const& local, std::string const& tensor) {
@@ -31,7 +31,7 @@ namespace ashlar::detail {
 
 class given_shard {
  public:
-  /// Prepares the checks of an array for this rank of the mesh, which must outlive this object.
+  /// Prepares the checks of an array for this rank of the mesh. The mesh must outlive this object.
   /// Throws ashlar::error if the placement does not fit the extents or the mesh, or if the extents
   /// do not have `rank` dims or are those of a routed tensor.
   template <class Processor>
