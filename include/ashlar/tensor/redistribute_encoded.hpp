@@ -9,7 +9,7 @@
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{})           from sbp<P>: encoded addends
 //   redistribute(s, sbp<B>{}, sync::wire<sync::int8>{})              from sbp<S<0>>: encoded shards
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{}, errors)   with error feedback
-//   redistribute(x, placement, wires::int8)                          dynamic; P to B: sum, then gather
+//   redistribute(x, placement, wires::int8)                          dynamic; P to B in both steps
 //   plan_redistribution(x, placement, wires::int8)                   the plan of the dynamic form
 //
 // A typed redistribution from P to B does not compile unless the wire is linear (power_sgd): other

@@ -43,7 +43,7 @@ class wire_errors {
       values.resize(static_cast<std::size_t>(count));
     return values.data();
   }
-  /// Returns the errors of step number `step`; empty if it has not run and nobody has asked for room.
+  /// Returns the errors of step `number`. The list is empty if nothing has asked for them so far.
   std::vector<float> const& step(std::size_t number) const {
     static std::vector<float> const none;
     return number < of_.size() ? of_[number].values : none;
