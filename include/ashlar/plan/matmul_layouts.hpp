@@ -12,7 +12,8 @@
 //   2. The local product reads a' and b' and makes c'. a' is replicated (B) on the axes of n, b' is
 //      replicated on the axes of m, and c' is partial (P) on the axes of k.
 //   3. Each matrix is stored at the placement with the cheapest redistribution to a' or b', or from
-//      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
+//      c'. Among equally cheap placements, the one with the least packing wins (usually a split of
+//      dim 0), then one in canonical order.
 //
 // On average over the ranks, a rank receives at least the following number of elements, and exactly
 // this number if all splits are even. The three terms are the elements of a', b' and c' that the
@@ -38,8 +39,8 @@ struct matmul_layouts {
 namespace detail {
 
 /// Assigns to each mesh axis the dim of the product that the axis splits: m, n or k (0, 1 or 2).
-/// `code` contains the dims of the axes as digits in base 3. The first axis is the most significant
-/// digit.
+/// `code` has one digit in base 3 for each axis, which is this dim. The first axis is the most
+/// significant digit.
 struct product_grid {
   placement a, b, c;  ///< placements of the operands and the result of the local product
   double sizes[3] = {1, 1, 1};
