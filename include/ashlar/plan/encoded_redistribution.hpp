@@ -58,7 +58,7 @@ constexpr placement summed(placement const& p, placement const& to, topology con
   return whole;
 }
 
-/// Returns whether a matrix travels as factors: if they have less than half of its elements.
+/// Returns whether a matrix travels as two factors: if these have less than half of its elements.
 constexpr bool saves_half(factor_extents const& f) {
   return f.rank > 0 && 2 * f.rank * (f.rows + f.columns) < f.elements();
 }

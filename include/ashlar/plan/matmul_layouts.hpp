@@ -84,7 +84,7 @@ constexpr bool is_stored_once(placement const& p) {
 
 /// Returns the index of the cheapest placement that stores each element on exactly one rank. `ways`
 /// has, for every placement of the matrix, the cost of the redistribution to the placement that the
-/// local product reads, or from the one that it makes.
+/// local product reads, or from the placement that it makes.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;

@@ -53,8 +53,8 @@ struct cumulative_rule {
   static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
 };
 
-/// Throws ashlar::error if the `n` elements among which an index is sought are none, or are too
-/// many for an index of std::int32_t. `where` says where in x they are.
+/// Throws ashlar::error if there are no elements to search, or too many for an index of
+/// std::int32_t. `n` is their number, and `where` says where in x they are.
 template <distributed X>
 void check_indices(char const* name, X const& x, std::int64_t n, std::string const& where) {
   if (n == 0)

@@ -8,7 +8,7 @@
 // not once per tensor type. An any_tensor that is made from a tensor shares the tensor's shard.
 //
 //   any_tensor a = x;                              from a tensor of any type
-//   auto y = a.as<tensor<float, 2, sbp<…>>>();     back to a tensor; throws if a does not fit it
+//   auto y = a.as<tensor<float, 2, sbp<…>>>();     converts it back, or throws ashlar::error
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 // values.
 //
 //                                 borrow_local               from_local
-//   the owner changes a value     the tensor has it, too     the tensor keeps the old value
+//   the owner changes a value     the tensor changes too     the tensor keeps the old value
 //   the owner's memory            must outlive the tensor    may be freed at once
 //   moves in a node               by messages                by copies in shared memory
 //
@@ -71,8 +71,8 @@ auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placemen
   }
 }
 
-/// Makes a tensor whose shard is the array `v`, as the overload for a span does. Throws
-/// ashlar::error also if the array has other extents than the rank's shard, or has gaps, or is not
+/// Makes a tensor whose shard is the array `v`, as the overload for a span does. Also throws
+/// ashlar::error if the array has other extents than the rank's shard, or has gaps, or is not
 /// row-major.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,

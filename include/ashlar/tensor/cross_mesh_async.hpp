@@ -9,7 +9,7 @@
 //   ...                                             both parts compute
 //   auto y = moving.wait();                         completes the move
 //
-// First run the steps of the redistribution on the source part, then the crossing (the messages
+// The steps of the redistribution on the source part run first, then the crossing (the messages
 // between the parts), then the steps on the target part. They progress as in other moves
 // (redistribute_async.hpp). If the ranks of the target part request later transfers along the mesh
 // axes of the target steps, those transfers wait until the tensor has arrived and the target steps

@@ -32,7 +32,7 @@ struct device {
   std::int32_t device_id = 0;
 };
 
-/// The kinds of numbers that ashlar's tensors have too.
+/// DLPack's codes for the kinds of numbers that ashlar's tensors can have.
 enum type_code : std::uint8_t { signed_integer = 0, ieee_float = 2, bfloat = 4 };
 
 struct data_type {

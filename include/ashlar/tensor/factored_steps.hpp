@@ -12,10 +12,10 @@
 //   first    P = M Q           sums P            makes the columns of P orthonormal
 //   second   Q = M' P          sums Q            the sum of all matrices = P Q'
 //
-// With error feedback, the second step also stores two things for the next run: the errors M - P
-// Q', with the rank's own Q, and the sum of all Q. If P or the sum of all Q is not finite, what is
-// stored does not change. P and this sum are the same on all ranks of the group, so all ranks
-// decide alike.
+// With error feedback, the second step also stores two things for the next run. These are the
+// errors M - P Q', with the rank's own Q, and the sum of all Q. If P or the sum of all Q is not
+// finite, what is stored does not change. P and this sum are the same on all ranks of the group, so
+// all ranks decide alike.
 
 #include <algorithm>
 #include <cmath>

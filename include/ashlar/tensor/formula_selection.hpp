@@ -26,7 +26,8 @@ inline std::int64_t product_of(std::span<std::int64_t const> of) {
   return n;
 }
 
-/// Writes to each element of z the sum of the row of x up to this element, or from it to the end.
+/// Writes to each element of z the sum of the row of x up to this element, or from this element on
+/// if `from_end`.
 template <class T>
 void cumulate_rows(T const* x, std::int64_t rows, std::int64_t cols, bool from_end, T* z) {
   for (std::int64_t r = 0; r < rows; ++r, x += cols, z += cols) {

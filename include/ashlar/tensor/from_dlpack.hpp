@@ -12,7 +12,7 @@
 //   a device's memory                         the host's loops cannot read it
 //   strides of a transposed or padded array   shards are row-major without gaps
 //   the flag of read-only arrays              tensors give write access to their shards
-//   a version other than 1.x                  its structure may be another
+//   a version other than 1.x                  its structure may differ
 
 #include <cstddef>
 #include <cstdint>

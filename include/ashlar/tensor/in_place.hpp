@@ -95,8 +95,8 @@ inline constexpr bool too_many_dims = [] {
 template <class X, class Y>
 concept addable_in_place = combinable<X, Y> && !too_many_dims<X, Y>;
 
-/// Choose the message for typed X and Y whose placements match no row, as fails_as_repeated and
-/// fails_as_alike of repeated.hpp do.
+/// These two choose the message for typed X and Y whose placements match no row, as
+/// fails_as_repeated and fails_as_alike of repeated.hpp do.
 template <class X, class Y>
 inline constexpr bool fails_in_place_as_repeated = addable_in_place<X, Y> &&
                                                    fails_as_repeated<X, Y>;

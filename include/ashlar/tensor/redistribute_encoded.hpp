@@ -9,11 +9,12 @@
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{})           from sbp<P>: encoded addends
 //   redistribute(s, sbp<B>{}, sync::wire<sync::int8>{})              from sbp<S<0>>: encoded shards
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{}, errors)   with error feedback
-//   redistribute(x, placement, wires::int8)                          dynamic; P to B in both steps
+//   redistribute(x, placement, wires::int8)                          dynamic; also from P to B
 //   plan_redistribution(x, placement, wires::int8)                   the plan of the dynamic form
 //
-// A typed redistribution from P to B does not compile unless the wire is linear (power_sgd): other
-// wires cannot be summed on the way, so the program has to say that the sum is encoded again.
+// A typed redistribution from P to B does not compile unless the wire is linear (power_sgd). Other
+// wires cannot be summed on the way, so the sum must be encoded again. The program has to ask for
+// this, with two redistributions or with the dynamic form.
 
 #include <memory>
 #include <utility>

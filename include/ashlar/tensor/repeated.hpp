@@ -90,7 +90,7 @@ inline constexpr bool fails_as_repeated = [] {
   else if constexpr (X::rank == Y::rank || !all_static<X, Y>) return false;
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
-/// Says whether the message about operands that are placed differently is the right one instead.
+/// Says whether, instead, the message about operands with different placements is the right one.
 template <class X, class Y>
 inline constexpr bool fails_as_alike = combinable<X, Y> && !fails_as_repeated<X, Y>;
 

@@ -55,7 +55,7 @@ std::string moved_text(step::basic_problem<N> const& net, step::program const& p
          to_string(path.from) + " → " + to_string(path.to);
 }
 
-/// Returns the chart of a program with this timeline, as one SVG element.
+/// Returns the chart of a program with the timeline `when`, as one SVG element.
 template <int N>
 std::string program_svg(step::basic_problem<N> const& net, step::program const& p,
                         step::timeline const& when) {
