@@ -285,8 +285,8 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
                                (gathers ? 1 : t.group_size(s.axes));
   // A wire with momentum first averages the addends, which reads or writes five floats for each.
-  // After the all_gather, a pass makes the new averages from the whole sum, which reads or writes
-  // three floats for each element (nn/errors_of_moves.hpp).
+  // After the all_gather, it makes new averages from the whole sum, which reads or writes three
+  // floats for each element (nn/errors_of_moves.hpp).
   double const averaging = s.wire.momentum && !gathers ? 20 : 0;
   double const sharing = s.wire.momentum && gathers ? 12 : 0;
   return {(s.wire.encoding_cost() + averaging) * double(encoded) / m.memory_bandwidth,

@@ -60,7 +60,7 @@ enum class wire_kind : signed char { exact, bf16, half, int8, one_bit, top_k, po
 struct wire_format {
   wire_kind kind = wire_kind::exact;
   bool feedback = false;  ///< whether the errors of a step are added to its next block
-  int one_of = 0;         ///< top_k only: m, of which one element is sent
+  int one_of = 0;         ///< top_k only: m; one of m elements is sent
   int rank = 0;           ///< power_sgd only: the rank of the factors
   bool momentum = false;  ///< whether averages of the gradients travel in their place
 

@@ -26,7 +26,8 @@
 //   z = join u v       du = the first part of dz      dv = the last part of dz
 //   z = slice u        du = pad dz
 //   z = take_rows u v  du = add_rows dz v
-// A mask v of keep or drop and the numbers v of take_rows have the gradient 0.
+//
+// A mask v of keep or drop and the row numbers v of take_rows have the gradient 0.
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.

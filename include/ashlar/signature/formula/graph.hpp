@@ -10,7 +10,7 @@
 //   symbol.hpp     builds a graph from a function that is called with symbols
 //   adjoint.hpp    adds the gradient, which consists of operators of the same kinds
 //   rows.hpp       the signature table of each node, and the training rows of the whole formula
-//   placements.hpp where all tensors lie on all axes of a mesh
+//   placements.hpp the placements of all tensors, on all axes of a mesh
 //   passes.hpp     what a forward and a backward pass compute, keep and compute again
 //
 // Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small
@@ -229,7 +229,7 @@ constexpr double flops_of(graph const& g, int i) {
 
 namespace detail {
 
-/// Adds an operator of one operand whose result has the same extents.
+/// Adds an operator of one operand whose result has the extents of the operand.
 constexpr int add_map(graph& g, operation what, int a, double number, function f = function::exp) {
   node n;
   n.what = what;

@@ -37,7 +37,7 @@
 
 namespace ashlar::formulas {
 
-/// Returns whether a placement is no partial maximum or minimum, which training does not use.
+/// Returns whether a placement is not a partial maximum or minimum, which training does not use.
 constexpr bool is_added(axis_placement const& p) {
   return !p.is_partial() || p.op == reduction::sum;
 }

@@ -19,10 +19,10 @@
 //   einsum<"bsd,df->bsf">(u, v)   products and sums by letters, as for tensors
 //   einsum<"bsd->sbd">(u)         another order of dims, by letters
 //   permute<1, 0, 2>(u)           dims 1, 0 and 2 of u become dims 0, 1 and 2
-//   transpose<0, 2>(u)            with dims 0 and 2 swapped; transpose(u) of a matrix
+//   transpose<0, 2>(u)            u with dims 0 and 2 swapped; transpose(u) is for matrices
 //   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
 //   flatten<1, 2>(u)              dims 1 to 2 become one dim
-//   concat<0>(u, v, ..)           one after the other along dim 0, which no mesh axis may split
+//   concat<0>(u, v, ..)           u, v, .. joined along dim 0, which no mesh axis may split
 //   slice<0>(u, begin, size)      the indices [begin, begin + size) of dim 0, which no mesh axis
 //                                 may split
 //   cumulative_sum<0>(u)          along dim 0, which no mesh axis may split
