@@ -57,7 +57,7 @@ constexpr signature_table embedding_signatures(int rank) {
 }
 
 /// Returns the signature table of attention among the tokens of a sequence. The operand has `rank`
-/// dims. The dim before the last one is that of the heads.
+/// dims. The heads are the dim before the last one.
 constexpr signature_table attention_signatures(int rank = 4) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});

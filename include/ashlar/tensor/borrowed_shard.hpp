@@ -42,8 +42,8 @@ class borrowed_memory {
   std::shared_ptr<void> owner_;
 };
 
-/// Returns a shard at `data` that keeps `owner`, which may be null. `memory` is that of the mesh.
-/// If `data` is null, the shard has no elements.
+/// Returns a shard at `data` that keeps `owner`, which may be null. `memory` is the memory of the
+/// mesh. If `data` is null, the shard has no elements.
 template <class T, class Memory>
 std::shared_ptr<T> borrowed_shard(std::shared_ptr<Memory> memory, T* data,
                                   std::shared_ptr<void> owner) {

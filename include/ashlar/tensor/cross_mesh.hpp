@@ -65,9 +65,9 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
 /// Returns the tensor on another part of the mesh, at placement `target`. Runs the cheapest plan,
 /// or the cheapest one whose crossing is as `how` prescribes (plan/crossing_choice.hpp).
 /// plan_redistribution returns this plan. Throws ashlar::error if the placement does not fit, if x
-/// is routed, if x or `target` is owned on an axis, if the two meshes are not parts of one mesh, if
-/// they have a rank in common, or if no plan crosses as `how` prescribes. Communicates the steps
-/// and the crossing of the plan.
+/// is routed, or if x or `target` is owned on an axis. Also throws if the two meshes are not parts
+/// of one mesh, if they have a rank in common, or if no plan crosses as `how` prescribes.
+/// Communicates the steps and the crossing of the plan.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>
 auto redistribute(Tensor const& x, basic_mesh<Other> const& other, Target const& target,

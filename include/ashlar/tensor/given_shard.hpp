@@ -8,7 +8,8 @@
 //
 //   its extents      are those of the shard that the placement gives this rank
 //   its strides      are those of a row-major array without gaps
-//   its address      is not null, and a multiple of the alignment of the elements
+//   its address      is not null, and a multiple of the alignment of the elements; an array without
+//                    elements may have any address
 //
 // Each refusal throws ashlar::error, which names the operation, the array, the rank and its shard.
 
