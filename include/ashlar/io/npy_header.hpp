@@ -49,7 +49,7 @@ inline constexpr std::string_view npy_types[] = {"<f4", "<f8", "<i4", "<i8"};
   throw error("npy", "the header cannot be read: " + why + ".");
 }
 
-/// Reads a Python dictionary of the form above.
+/// Reads the text of a header, a Python dictionary with the keys descr, fortran_order and shape.
 class npy_dictionary {
  public:
   explicit npy_dictionary(std::string_view text) : rest_(text) {}
@@ -122,8 +122,8 @@ class npy_dictionary {
       if (s.rank() == max_rank)
         refuse_npy("there are more than " + std::to_string(max_rank) + " dims");
       s.extent.push_back(n);
-      // The bytes of the array, 8 for each element, must fit into 64 bits. This product leaves out
-      // extents of 0.
+      // The size of the array, of at most 8 bytes per element, must fit into 64 bits. This product
+      // leaves out extents of 0.
       if (n > 0 && __builtin_mul_overflow(elements, n, &elements))
         refuse_npy("the array is too large");
       if (elements > (std::int64_t(1) << 59)) refuse_npy("the array is too large");
@@ -140,7 +140,7 @@ class npy_dictionary {
 }  // namespace detail
 
 /// Reads the header from the first bytes of a file, with the name of any element type. Throws
-/// ashlar::error if they are not the start of a .npy file.
+/// ashlar::error if these bytes are not the start of a .npy file.
 inline npy_header parse_npy_description(std::string_view bytes) {
   auto const number = [&](std::size_t at, std::size_t count) {
     std::size_t n = 0;
@@ -159,7 +159,7 @@ inline npy_header parse_npy_description(std::string_view bytes) {
   return header;
 }
 
-/// Reads the header like parse_npy_description. Throws ashlar::error too if the array has another
+/// Reads the header like parse_npy_description. Also throws ashlar::error if the array has another
 /// element type than float, double, int32 or int64.
 inline npy_header parse_npy_header(std::string_view bytes) {
   auto header = parse_npy_description(bytes);

@@ -6,7 +6,8 @@
 // Writes a plan in pipeline stages as one self-contained HTML page. The page shows
 //
 //   the schedule        as a time chart, with transfers
-//   the stages          as a table with seconds and bytes, and the skips between them
+//   the stages          as a table with seconds and bytes, and a table of the skips (nn/skip.hpp)
+//                       that begin and end in different stages
 //   the mesh            of one part
 //   the layers          as plan_page.hpp draws them
 
@@ -57,7 +58,8 @@ inline std::string stages_table(search::pipeline_plan const& p) {
   return text + "</table>";
 }
 
-/// Returns the table of the skips between stages, or an empty text if there are none.
+/// Returns the table of the skips (nn/skip.hpp) that begin and end in different stages, or an empty
+/// text if there are none.
 template <int N>
 std::string skips_table(search::basic_problem<N> const& net, search::pipeline_plan const& p) {
   auto const lines = search::detail::skip_lines(net, p);

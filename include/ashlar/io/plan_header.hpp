@@ -61,9 +61,9 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-/// Returns a number as text, from which a compiler gets exactly this number. The text does not
-/// depend on the locale. Throws ashlar::error if the number is not finite. `what` is the number's
-/// name for the error message.
+/// Returns a number as a text that a compiler converts back to exactly this number. The text does
+/// not depend on the locale. Throws ashlar::error if the number is not finite. `what` is the
+/// number's name for the error message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error(
@@ -131,7 +131,7 @@ inline bool is_identifier(std::string const& name) {
 }  // namespace detail
 
 /// Returns the text of a header that defines the variable `name`. The type of the variable is
-/// search::basic_plan<n>, where n is the number of elements. Throws ashlar::error if
+/// search::basic_plan<n>, where n is the number of elements of the plan. Throws ashlar::error if
 ///
 ///   `name` is not a C++ identifier,
 ///   the plan and `net` have different numbers of elements, or

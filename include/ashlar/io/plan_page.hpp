@@ -31,8 +31,8 @@ inline std::string tile(std::string const& value, std::string const& what) {
   return "<div class='card tile'><b>" + value + "</b><span>" + what + "</span></div>";
 }
 
-/// These functions return the tiles at the top of the page with the seconds of a step: the first
-/// one if nothing overlaps, the second one with overlap.
+/// serial_tiles and overlap_tiles return the tiles at the top of the page with the seconds of a
+/// step: serial_tiles if nothing overlaps, overlap_tiles with overlap.
 inline std::string serial_tiles(search::cost_breakdown const& total) {
   double const all = total.seconds();
   return tile(seconds_text(all), "a step") +

@@ -130,7 +130,7 @@ class trace_writer {
 }  // namespace detail
 
 /// Returns one group of tracks: a step of the program `p` of `net`. The step must have one time
-/// span per action of the program. Each group of a trace must have another number `group`. Viewers
+/// span per action of the program. Each group of a trace must have its own number `group`. Viewers
 /// show the groups in the order of these numbers.
 inline std::string trace_events(step::problem const& net, step::program const& p,
                                 traced_step const& step, int group) {

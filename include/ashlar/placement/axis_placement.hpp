@@ -12,15 +12,15 @@
 //   owned(k)    rank k of the axis holds the values, its other ranks nothing  text O(k)
 //
 // An owned tensor is like the parameters on a parameter server: it can be redistributed, but no
-// operator computes with it. A redistribution makes a tensor owned on an axis only if its target
-// placement is owned on this axis.
+// operator computes with it. The result of a redistribution is owned on an axis only if the program
+// asks for a placement that is owned on this axis.
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
 // The addends are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded
 // to T once. This accumulation type is part of the meaning of a partial placement.
 //
-// `depth` orders the mesh axes that split the same dim: 0 is outermost. In two placements that
-// differ only in this order, most ranks hold different shards. So depth is part of the placement.
+// `depth` orders the mesh axes that split the same dim: 0 is outermost. Two placements that differ
+// only in this order give most ranks different shards, so depth is part of the placement.
 // placement.hpp defines what the placements of several axes mean together.
 
 namespace ashlar {

@@ -4,10 +4,11 @@
 #pragma once
 
 // Changes a placement on some mesh axes and keeps it on the others. If several axes split a dim of
-// the result, three rules determine their order (the shard order of the dim). An axis stays if it
-// splits the dim and is not changed. An axis is new if a change makes it split the dim.
+// the result, the three rules below determine their order (the shard order of the dim). In these
+// rules, a "staying" axis splits the dim already and is not changed, and a "new" axis is one that a
+// change makes split the dim.
 //
-//   axes that stay               keep their order among each other
+//   staying axes                 keep their order among each other
 //   a new axis without a depth   comes before the first staying axis that is later in the mesh, so
 //                                that a canonical placement stays canonical
 //   a new axis with a depth      gets this depth

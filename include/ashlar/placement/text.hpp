@@ -54,7 +54,7 @@ ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth) {
     return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
   std::string text = "S(" + std::to_string(a.dim);
   if (with_depth) {
-    text += ',';  // GCC 12 has a wrong warning about "," + std::to_string(...) here
+    text += ',';  // GCC 12 wrongly warns about "," + std::to_string(...) here
     text += std::to_string(a.depth);
   }
   return text + ")";

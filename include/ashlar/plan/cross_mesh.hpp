@@ -39,10 +39,11 @@ namespace ashlar {
 
 namespace detail {
 
-/// What lower bounds of the seconds of a crossing need to know of the placement on one part of a
-/// mesh. Numbers marked "(source)" are used only if this part sends the tensor, those marked
-/// "(target)" only if it receives the tensor. A tile is a box of the tensor that a rank holds.
-/// `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both parts.
+/// Properties of the placement on one part of a mesh, from which lower bounds of a crossing's
+/// seconds are computed. Numbers marked "(source)" are used only if this part sends the tensor,
+/// those marked "(target)" only if it receives the tensor. A tile is a box of the tensor that a
+/// rank holds. `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both
+/// parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds
@@ -131,7 +132,7 @@ class crossing_side {
 };
 
 /// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
-/// no node has ranks of both parts, and `sharing` is the most ranks of the target in one node.
+/// no node has ranks of both parts. `sharing` is the largest number of target ranks in one node.
 ///
 /// If `apart` is true, a target node that needs more than any source node holds receives from at
 /// least two nodes. If no target node passes data on, the node receives from so many source nodes
@@ -163,8 +164,8 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
   crossing_stage const inside{target.inside, m.intra.alpha,
                               double(target.passed) * element_size * m.intra.beta};
   // The slower stage sets the pace of a crossing (chunks.hpp). In place of the longer period, the
-  // bound uses the period of the stage between nodes. With this period, the best number of chunks
-  // is exact.
+  // bound uses the period of the stage between nodes. For this period, the best number of chunks
+  // can be computed exactly.
   double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
   int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;

@@ -3,18 +3,21 @@
 
 #pragma once
 
-// How a tensor crosses to another part of a mesh, as a caller may prescribe it. These are the
+// How a tensor crosses to another part of a mesh, if a caller prescribes it. These are the
 // strategies of the paper on cross-mesh resharding (section 3.1). In all of them, data enters a
 // node only once, and the ranks of the node pass it on to each other.
 //
 //   cheapest           the plan of least predicted seconds
 //   send               the tensor crosses in whole messages, and arrives as the target wants it
-//   broadcast          the same in chunks, which the receivers pass on to each other
+//   broadcast          the tensor crosses in chunks, which the receivers pass on to each other, and
+//                      arrives as the target wants it
 //   gather_in_nodes    along axes inside nodes on which the target is B, the tensor arrives split,
 //                      and the ranks of each node gather it
-//   gather_everywhere  the same along all axes on which the target is B
+//   gather_everywhere  along all axes on which the target is B, the tensor arrives split, and the
+//                      ranks gather it
 //
-// The strategy leaves open from which placement the tensor departs. That is the cheapest one.
+// A strategy does not prescribe the placement from which the tensor departs. The planner chooses
+// the cheapest one.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/placement/placement.hpp>
@@ -49,8 +52,8 @@ constexpr char const* name_of(crossing_strategy how) {
   }
 }
 
-/// Returns whether a tensor may arrive at placement `at` on a part with these axes, where it is
-/// wanted at placement `to`. `seconds` are those of the steps from `at` to `to`.
+/// Returns whether a tensor may arrive at placement `at` on a part with the mesh axes `axes`, if
+/// the target wants placement `to`. `seconds` are those of the steps from `at` to `to`.
 constexpr bool may_arrive(crossing_strategy how, topology const& axes, placement const& at,
                           placement const& to, double seconds) {
   if (how == crossing_strategy::cheapest) return true;

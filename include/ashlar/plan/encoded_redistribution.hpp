@@ -6,16 +6,18 @@
 // Plans of redistributions whose steps have a wire (wire.hpp).
 //
 //   step of the plan with the fewest bytes   step of the encoded plan
-//   reduce_scatter of sums, all_gather       the same with the wire
+//   reduce_scatter of sums, all_gather       the same step with the wire
 //   all_reduce of sums                       reduce_scatter and all_gather, both with the wire
-//   any other                                the same, exact
+//   any other                                the same step, exact
 //
-// The wire power_sgd sums two factors along all axes of the sum at once, with an all_reduce of
-// each. Exact steps from the sum to the target follow, which are slices if the target is split.
+// The wire power_sgd sums two factors instead of the tensor, each with one all_reduce along all
+// axes of the sum. Exact steps from the sum to the target follow, which are slices if the target is
+// split.
 //
 // The reduce_scatter that replaces an all_reduce splits the dim by which the largest shard becomes
 // smallest. A tensor without dims cannot be split, so its all_reduce stays exact. The steps do not
-// depend on the machine, so that the memory of errors does not, either. Only the seconds do.
+// depend on the machine, so the memory for errors does not depend on it either. Only the seconds
+// do.
 
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -24,8 +26,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// Returns the placement in which the axes of an all_reduce, which are partial in `p`, are the
-/// innermost splits of the dim that makes the largest shard smallest. Expects at least one dim.
+/// Returns `p` with the axes of an all_reduce, which are partial in `p`, as the innermost splits of
+/// one dim. Chooses the dim for which the largest shard is smallest. Expects at least one dim.
 constexpr placement scattered(placement const& p, axis_list const& axes, shape const& extents,
                               topology const& t) {
   placement best;
@@ -43,8 +45,8 @@ constexpr placement scattered(placement const& p, axis_list const& axes, shape c
   return best;
 }
 
-/// Returns the placement in which the sums of `p` are whole, along those axes of several ranks that
-/// `to` does not leave partial. `axes` gets these axes.
+/// Returns `p` with B in place of each partial sum on an axis of several ranks, unless `to` is
+/// partial on this axis. Appends these axes to `axes`.
 constexpr placement summed(placement const& p, placement const& to, topology const& t,
                            axis_list& axes) {
   placement whole = p;
@@ -56,7 +58,7 @@ constexpr placement summed(placement const& p, placement const& to, topology con
   return whole;
 }
 
-/// Returns whether a matrix travels as factors: if they have less than half of its elements.
+/// Returns whether a matrix travels as two factors: if these have less than half of its elements.
 constexpr bool saves_half(factor_extents const& f) {
   return f.rank > 0 && 2 * f.rank * (f.rows + f.columns) < f.elements();
 }
@@ -122,8 +124,8 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
 }
 
 /// Returns how many numbers the busiest rank keeps for a step between two runs, if the wire has
-/// error feedback: the errors of all that it encodes. On the wire power_sgd, it keeps the second
-/// factor for the first step, and the errors for the second one.
+/// error feedback: the errors of all that it encodes. With the wire power_sgd, the first step keeps
+/// the second factor, and the second step keeps the errors.
 constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& extents,
                                      topology const& t) {
   if (!s.wire.feedback) return 0;
@@ -131,8 +133,8 @@ constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& 
                                : max_local_elements(extents, t, s.from);
 }
 
-/// Returns how many numbers the busiest rank keeps of the averages of a plan whose wire has
-/// momentum: an average for each element, and the number of steps in them.
+/// Returns how many numbers the busiest rank keeps for the averages of a plan whose wire has
+/// momentum: an average for each element, and the number of steps that the averages cover.
 constexpr std::int64_t averaged_elements(redistribution_plan const& plan, topology const& t) {
   return plan.wire.momentum ? max_local_elements(plan.extents, t, plan.from) + 1 : 0;
 }
@@ -146,9 +148,9 @@ constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology con
 
 /// Returns the bytes of a rank's buffers in an encoded step: an array for the elements of one
 /// block, before they are encoded or after they are decoded; for top-k, a second array for the
-/// selection; and the blocks that the rank sends and receives. On the wire power_sgd, these are
-/// both factors, the sum of one of them, the same once more in a bucket, what the transport packs,
-/// and with error feedback the matrix with its errors.
+/// selection; and the blocks that the rank sends and receives. With the wire power_sgd, the buffers
+/// are both factors, the sum of one of them, the source and the target of this sum in a bucket,
+/// what the transport packs, and with error feedback the matrix plus its errors.
 constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
                                     int element_size, topology const& t) {
   int const p = t.group_size(s.axes);
@@ -176,7 +178,7 @@ constexpr std::int64_t encoded_moving_bytes(redistribution_plan const& plan, top
     std::int64_t const to = max_local_elements(plan.extents, t, s.to) * plan.element_size;
     std::int64_t bytes = s.wire.is_exact() ? packing_bound(from > to ? from : to, t.ranks())
                                            : coding_bytes(s, plan.extents, plan.element_size, t);
-    // A factored step reads the source. Only the second one makes a tensor.
+    // A factored step reads the source. Only the second factored step makes a tensor.
     if (s.wire.is_factored()) bytes += s.sums_first_factor() ? 0 : to;
     else bytes += to + (&s == &plan.steps[0] ? 0 : from);
     if (bytes > most) most = bytes;

@@ -12,7 +12,8 @@
 //   2. The local product reads a' and b' and makes c'. a' is replicated (B) on the axes of n, b' is
 //      replicated on the axes of m, and c' is partial (P) on the axes of k.
 //   3. Each matrix is stored at the placement with the cheapest redistribution to a' or b', or from
-//      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
+//      c'. Among equally cheap placements, the one with the least packing wins (usually a split of
+//      dim 0), then one in canonical order.
 //
 // On average over the ranks, a rank receives at least the following number of elements, and exactly
 // this number if all splits are even. The three terms are the elements of a', b' and c' that the
@@ -38,8 +39,8 @@ struct matmul_layouts {
 namespace detail {
 
 /// Assigns to each mesh axis the dim of the product that the axis splits: m, n or k (0, 1 or 2).
-/// `code` contains the dims of the axes as digits in base 3. The first axis is the most significant
-/// digit.
+/// `code` has one digit in base 3 for each axis, which is this dim. The first axis is the most
+/// significant digit.
 struct product_grid {
   placement a, b, c;  ///< placements of the operands and the result of the local product
   double sizes[3] = {1, 1, 1};
@@ -83,7 +84,7 @@ constexpr bool is_stored_once(placement const& p) {
 
 /// Returns the index of the cheapest placement that stores each element on exactly one rank. `ways`
 /// has, for every placement of the matrix, the cost of the redistribution to the placement that the
-/// local product reads, or from the one that it makes.
+/// local product reads, or from the placement that it makes.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;

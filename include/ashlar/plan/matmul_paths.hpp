@@ -34,7 +34,8 @@ class matmul_paths {
         ways_(find_ways(sums.price(extents, element_size, m))) {}
 
   /// Returns the seconds of the path between the fixed placement and state (placement) number `i`
-  /// of the graph. They include tie_break for each step, so that fewer steps win ties.
+  /// of the graph. The seconds include tie_break for each step, so that of two paths of equal cost
+  /// the one with fewer steps wins.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
   /// Returns the redistribution plan between the fixed placement and state (placement) number `i`.

@@ -36,7 +36,8 @@ constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
 }
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in an all_reduce of
-/// `bytes` bytes. `crosses` says whether the two ranks exchange their whole arrays (arrays_cross).
+/// `bytes` bytes. `crosses` says whether the group has two ranks that exchange their whole arrays
+/// (arrays_cross).
 constexpr std::int64_t packing_of_sum(std::int64_t bytes, bool crosses, int ranks) {
   return packing_of_blocks(crosses ? bytes : (bytes + ranks - 1) / ranks, ranks);
 }

@@ -8,9 +8,10 @@
 //
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
-// If both ends are partial with different reductions, the plan goes through a placement that is not
-// partial, since sums and maxima do not commute. If an end is owned on an axis, the search has no
-// lower bounds of the remaining cost, because those of role_distances.hpp do not cover owned axes.
+// If both placements are partial with different reductions, the plan goes through a placement that
+// is not partial, since sums and maxima do not commute. If `from` or `to` is owned on an axis, the
+// search has no lower bounds of the remaining cost, because role_distances.hpp does not compute
+// them for owned axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
@@ -25,7 +26,7 @@ struct redistribution_plan {
   inplace_vector<redistribution_step, 4 * max_axes> steps;
   double seconds = 0;           ///< predicted seconds
   std::int64_t peak_bytes = 0;  ///< most bytes of the shards before and after a step together
-  wire_format wire{};           ///< of its steps that have one (encoded_redistribution.hpp)
+  wire_format wire{};           ///< the wire of encoded steps (encoded_redistribution.hpp)
 
   /// Returns the bytes that the rank at coordinates `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {
@@ -77,9 +78,9 @@ constexpr placement reduced(placement p) {
   return p;
 }
 
-/// The heuristic of the A* search (path_search.hpp): returns at most the cost from a placement to
-/// the target. If the two are partial with different reductions, the path goes through a placement
-/// without P.
+/// The heuristic of the A* search (path_search.hpp): returns a lower bound of the cost from a
+/// placement to the target. If the two are partial with different reductions, the path goes through
+/// a placement without P.
 struct remaining_path {
   role_distances const* to_target;  ///< distances to the target, or null for a bound of 0
   /// Distances to the target through a placement without P. Null if the reduction does not change.

@@ -32,8 +32,9 @@
 //   O(k)  P       zero_pad         keeps its shard as its addend; the others add the identity
 //
 // A reduce_scatter of sums and an all_gather may have a wire (wire.hpp), so that encoded blocks
-// travel. The ranks then exchange the encoded addends all to all, and the owner decodes and sums
-// them in the order of the ranks. The traffic of such a step counts bytes instead of elements.
+// travel. In a reduce_scatter, the ranks then exchange the encoded addends all to all, and each
+// rank decodes the addends of its part and sums them in the order of the ranks. The traffic of such
+// a step counts bytes instead of elements.
 //
 // An all_reduce of sums with the wire power_sgd is two steps, each of which sums one factor of the
 // matrix over the ranks. The first leaves the tensor partial; after the second it is B.
@@ -55,7 +56,8 @@ struct redistribution_step {
 
   /// Returns whether the step sums the first factor of a matrix on the wire power_sgd.
   constexpr bool sums_first_factor() const { return wire.is_factored() && from == to; }
-  /// Returns the collective that the transport carries out. It does not sum encoded blocks.
+  /// Returns the collective that the transport carries out. The transport does not sum encoded
+  /// blocks, so it carries out an all_to_all in place of a reduce_scatter with them.
   constexpr collective carried_by() const {
     return wire.in_blocks() && kind == collective::reduce_scatter ? collective::all_to_all : kind;
   }
@@ -96,7 +98,8 @@ constexpr bool changes_owner(redistribution_step const& s) {
   return s.from[s.axes[0]].is_owned() || s.to[s.axes[0]].is_owned();
 }
 
-/// The factors of the matrix in a rank's box on the wire power_sgd: rows × rank and columns × rank.
+/// The extents of the matrix in a rank's box, and of its factors on the wire power_sgd: the first
+/// factor has rows × rank elements, the second columns × rank.
 struct factor_extents {
   std::int64_t rows = 0, columns = 0, rank = 0;
 
@@ -160,9 +163,9 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
 
 /// The largest and the smallest shard of a tensor at a placement. The first rank has the largest
 /// and the last rank has the smallest. Along an owned axis, where one rank has all values, only the
-/// owner's shard counts. A routed tensor has only the rows to which the routes of tokens lead
-/// (layout/routing.hpp), so its shards can be of any size. Their smallest one is counted as if the
-/// routes were distributed evenly.
+/// owner's shard counts. A routed tensor stores for each token only the rows of its experts
+/// (layout/routing.hpp), so its shards can be of any size. The smallest shard is then counted as if
+/// the routes were distributed evenly.
 struct shard_range {
   box largest;
   box least;
@@ -186,8 +189,9 @@ struct shard_elements {
 
 /// Returns the traffic (messages and elements) by which the cost model prices a step. No rank
 /// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
-/// most. Otherwise it may be more than that of any rank. It assumes that a rank needs as many
-/// elements as the largest shard has, and already has only as many as the smallest shards have.
+/// most. Otherwise it may be more than that of any rank: the price assumes that a rank needs as
+/// many elements as the largest shard has, and already has only as many as the smallest shards
+/// have.
 ///
 ///   group      the number of ranks that take part in one collective
 ///   pairwise   for a permute: whether each rank exchanges its whole shard with one other rank
@@ -253,10 +257,11 @@ struct coding_time {
 };
 
 /// Returns the seconds in which a rank encodes and decodes the blocks of a step; 0 if the step has
-/// no wire. They follow from the bytes of memory that the kernels read and write.
+/// no wire. The seconds follow from the bytes of memory that the kernels read and write.
 ///
-///   reduce_scatter   encodes its shard before the step, and decodes p blocks of its shard after it
-///   all_gather       encodes its shard before the step, and decodes all of its shard after it
+///   reduce_scatter   encodes the shard before the step, and decodes p blocks of the size of the
+///                    shard after the step, where p is the number of ranks
+///   all_gather       encodes the shard before the step, and decodes the shard after the step
 ///   power_sgd        multiplies its matrix by a factor before each step. After the first step, it
 ///                    makes the columns of the factor orthonormal. After the second, it multiplies
 ///                    the factors; with error feedback twice.
@@ -269,7 +274,8 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
     double const pass = 4 * double(f.elements()) / m.memory_bandwidth;
     double const turns = 4 * double(f.first()) * double(f.rank) / m.flops;
     bool const first = s.sums_first_factor(), keeps = s.wire.feedback;
-    // The first step also averages gradients in five passes (nn/errors_of_moves.hpp).
+    // With momentum, the first step also averages gradients, in five passes
+    // (nn/errors_of_moves.hpp).
     double const passes = (keeps ? 4 : 1) + (s.wire.momentum ? 5 : 0);
     if (first) return {product + passes * pass, turns};
     return {product + pass, (keeps ? 2 : 1) * (product + 2 * pass) + (keeps ? 2 * pass : 0)};
@@ -279,7 +285,8 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
   std::int64_t const decoded = max_local_elements(extents, t, s.to) *
                                (gathers ? 1 : t.group_size(s.axes));
   // A wire with momentum first averages the addends, which reads or writes five floats for each.
-  // From the whole sum, it takes the averages in three passes (nn/errors_of_moves.hpp).
+  // After the all_gather, it makes new averages from the whole sum, which reads or writes three
+  // floats for each element (nn/errors_of_moves.hpp).
   double const averaging = s.wire.momentum && !gathers ? 20 : 0;
   double const sharing = s.wire.momentum && gathers ? 12 : 0;
   return {(s.wire.encoding_cost() + averaging) * double(encoded) / m.memory_bandwidth,

@@ -130,8 +130,9 @@ class role_distances {
       }
   }
 
-  /// Updates the distance of each state from which a step leads to `state` by changing axes from
-  /// role x to role y. `weight` is the distance of `state` to the target.
+  /// Updates the distances of the states that come before `state`: a step from such a state to
+  /// `state` changes axes from role x to role y. `weight` is the distance of `state` to the target,
+  /// plus tie_break.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];

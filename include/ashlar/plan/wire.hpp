@@ -17,29 +17,32 @@
 //
 // C(x) are the elements that the receiver decodes. int8 has one float scale for each 256 elements.
 // one-bit sends the signs and the mean magnitude. top-k/m sends the ⌈n/m⌉ elements of largest
-// magnitude, with their positions. A wire that is not exact carries only tensors of float.
+// magnitude, with their positions. A wire that is not exact carries only tensors of float. A prime
+// means transposed.
 //
 // Only the wires exact and power-sgd are linear: the sum of encoded addends is the encoded sum.
-// Addends of any other wire are never summed on the way. Each is encoded once, and its owner
-// decodes and sums all of them (encoded_redistribution.hpp).
+// Addends of any other wire are never summed on the way. Each addend is encoded once, and the rank
+// that needs the sum decodes and sums all of them (encoded_redistribution.hpp).
 //
 // power-sgd/r sends the sum x of the addends x_i as two factors of rank r: p = Σ x_i q, whose
 // columns are then made orthonormal, and q = Σ x_i' p, both summed over the ranks. The sum is then
 // p q'. The next step begins with this q. Rows are the indices of the first dim, and columns those
-// of all others. Tensors with fewer than two dims, and matrices whose factors would not be less
-// than half as large as they, are sent exactly. Source: Vogels et al., "PowerSGD: Practical
-// Low-Rank Gradient Compression for Distributed Optimization", 2019.
+// of all others. A tensor with fewer than two dims is sent exactly, and so is a matrix whose two
+// factors have at least half as many elements as the matrix. Source: Vogels et al., "PowerSGD:
+// Practical Low-Rank Gradient Compression for Distributed Optimization", 2019.
 //
-// With error feedback, a rank adds the error of its last block, x - C(x), to the next block of the
-// same step before it encodes it. The sum of all that was sent is then the sum of all blocks minus
-// the last error. The errors take as much memory as what is encoded (tensor/wire_errors.hpp).
+// With error feedback, a rank keeps the error x - C(x) of each block and adds it to the next block
+// of the same step, before this block is encoded. The sum of all that was sent is then the sum of
+// all blocks minus the last error. A rank keeps one error for each element
+// (tensor/wire_errors.hpp).
 //
-// With momentum, a rank sends not its gradient but an average of the gradients since the plain
-// steps (plan::plain_steps), in which older ones weigh less by the optimizer's beta1 a step
-// (nn/errors_of_moves.hpp). Averages are smoother than gradients, so that a coarse wire makes
-// smaller errors. What arrives is the first moment of Adam. That of the plain steps is discarded,
-// unlike in 1-bit Adam. The averages take as much memory as the gradients. Source: Tang et al.,
-// "1-bit Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed", 2021.
+// With momentum, a rank sends an average of its gradients since the plain steps (plan::plain_steps)
+// instead of its last gradient. In each step, the weight of the older gradients is multiplied by
+// the optimizer's beta1 (nn/errors_of_moves.hpp). Averages are smoother than gradients, so that a
+// coarse wire makes smaller errors. What arrives is the first moment of Adam. The first moment of
+// the plain steps is discarded, unlike in 1-bit Adam. The averages take as much memory as the
+// gradients. Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with
+// Adam's Convergence Speed", 2021.
 //
 // Source of the contractions: Karimireddy et al., "Error Feedback Fixes SignSGD", 2019.
 
@@ -57,7 +60,7 @@ enum class wire_kind : signed char { exact, bf16, half, int8, one_bit, top_k, po
 struct wire_format {
   wire_kind kind = wire_kind::exact;
   bool feedback = false;  ///< whether the errors of a step are added to its next block
-  int one_of = 0;         ///< top_k only: m, of which one element is sent
+  int one_of = 0;         ///< top_k only: m; one of m elements is sent
   int rank = 0;           ///< power_sgd only: the rank of the factors
   bool momentum = false;  ///< whether averages of the gradients travel in their place
 
@@ -68,9 +71,10 @@ struct wire_format {
   constexpr bool in_blocks() const { return !is_exact() && !is_factored(); }
   /// Returns whether encoded addends may be summed on the way.
   constexpr bool is_linear() const { return !in_blocks(); }
-  /// Returns whether squares of decoded elements say little about squares of the elements: one_bit
-  /// gives all elements of a block the same magnitude, and top_k sends an element in some steps
-  /// only, then with the errors of all others. Squares of averages are not averages of squares.
+  /// Returns whether squares of decoded elements say little about squares of the elements. one_bit
+  /// gives all elements of a block the same magnitude. top_k sends an element only in some steps,
+  /// together with the errors of the steps since the last time. With momentum, squares of averages
+  /// are not averages of squares.
   constexpr bool distorts_squares() const {
     return kind == wire_kind::one_bit || kind == wire_kind::top_k || momentum;
   }
@@ -102,8 +106,8 @@ struct wire_format {
       default: return 1;
     }
   }
-  /// Returns the cost of encoding a block, per element, in bytes of memory traffic that take as
-  /// long. The figures were measured with the kernels of device/host/encode.hpp. Error feedback
+  /// Returns the cost of encoding one element, as the bytes of memory traffic that take the same
+  /// time. The figures were measured with the kernels of device/host/encode.hpp. Error feedback
   /// costs three more passes over the elements.
   constexpr double encoding_cost() const {
     constexpr double costs[] = {0, 6, 20, 9, 17, 96};
@@ -114,7 +118,7 @@ struct wire_format {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];
   }
-  /// Returns all that distinguishes wires, as numbers.
+  /// Returns numbers that differ for different wires.
   constexpr std::array<int, 4> parts() const {
     return {int(kind), int(feedback) + 2 * int(momentum), one_of, rank};
   }
@@ -161,7 +165,7 @@ constexpr char const* number_fault(wire_format const& w) {
 }
 
 /// Returns why tensors with elements of `element_size` bytes cannot have the wire, or null if they
-/// can. For a gradient, this is accumulation_size.
+/// can. For a gradient, `element_size` is accumulation_size.
 constexpr char const* element_fault(wire_format const& w, int element_size) {
   return w.is_exact() || element_size == 4
              ? nullptr
@@ -186,7 +190,7 @@ struct parsed_wire {
   bool is_valid = false;
 };
 
-/// Returns the wire whose to_string is `text`.
+/// Returns the wire whose to_string is `text`. The result is not valid if there is no such wire.
 inline parsed_wire parse_wire(std::string_view text) {
   parsed_wire found;
   constexpr std::string_view feedback = "+feedback", momentum = "+momentum";

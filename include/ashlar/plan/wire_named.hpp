@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-/// Returns the wire whose to_string is `name`. Throws ashlar::error of `operation` if there is
-/// none.
+/// Returns the wire whose to_string is `name`. Throws an ashlar::error that names `operation` if
+/// there is no such wire.
 inline wire_format wire_named(std::string const& operation, std::string const& name) {
   auto const found = parse_wire(name);
   if (!found.is_valid)

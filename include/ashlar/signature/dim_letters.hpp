@@ -20,7 +20,7 @@
 namespace ashlar {
 
 /// Up to max_rank letters, one for each dim of a tensor. The letter '1' stands for a dim of extent
-/// 1, along which the tensor is repeated, or to which a sum has reduced a dim.
+/// 1: the tensor is repeated along this dim, or a sum over this dim has left the extent 1.
 struct dim_letters {
   char text[max_rank + 1]{};
   int length = 0;

@@ -53,9 +53,9 @@ struct einsum_letters {
   char letter = ' ';  ///< if a letter is at fault: this letter
 };
 
-/// Returns the letters of an einsum, or what is wrong with its text. The text is a copy, because
-/// GCC's undefined behaviour sanitizer permits no search in a template argument in constant
-/// expressions.
+/// Returns the letters of an einsum, or what is wrong with its text. The text is passed by value:
+/// with GCC's undefined behaviour sanitizer, a constant expression cannot search in a text that is
+/// a template argument.
 constexpr einsum_letters read_einsum(einsum_text text) {
   einsum_letters read;
   auto const all = text.view();
@@ -92,8 +92,9 @@ constexpr einsum_letters read_einsum(einsum_text text) {
   return read;
 }
 
-/// Returns the letter that a mesh axis splits on an operand, the first one if it splits a letter of
-/// each, or ' ' if it splits none. `a` and `b` are the placements of the operands along this axis.
+/// Returns the letter that a mesh axis splits: a letter of the first operand if the axis splits
+/// this operand, otherwise a letter of the second operand, or ' ' if the axis splits neither. `a`
+/// and `b` are the placements of the operands along this axis.
 constexpr char split_letter(einsum_letters const& of, axis_placement const& a,
                             axis_placement const& b) {
   if (a.is_split() && a.dim < of.a.length) return of.a.text[a.dim];
@@ -102,7 +103,8 @@ constexpr char split_letter(einsum_letters const& of, axis_placement const& a,
 }
 
 /// Returns the signature table of an einsum of one operand. It permutes the dims, and sums over the
-/// dims whose letters are not in the result. If it only permutes, it passes maxima and minima too.
+/// dims whose letters are not in the result. An einsum that only permutes also has rows for partial
+/// maxima and minima.
 constexpr signature_table einsum_signatures(std::string_view a, std::string_view c) {
   signature_table table;
   for (auto const& row : contraction_signatures(a, "", c))
@@ -113,10 +115,10 @@ constexpr signature_table einsum_signatures(std::string_view a, std::string_view
   return table;
 }
 
-/// Says how the matrix products use one of the arrays a, b and c: `order` is the order of its
-/// letters in memory. `transposed` says that its matrices are transposed, as [batch, k, m] instead
-/// of [batch, m, k] for a. `copied` says that the operand or result has another order, so that the
-/// products use a copy in this order.
+/// Says how the matrix products use one of the arrays a, b and c: `order` is the order of letters
+/// in which they use it. `transposed` says that the matrices in this order are transposed, as
+/// [batch, k, m] instead of [batch, m, k] for a. `copied` says that the operand or the result has
+/// another order in memory, so that the products use a copy.
 struct einsum_array {
   dim_letters order;
   bool transposed = false, copied = false;
@@ -132,7 +134,7 @@ struct einsum_order {
 namespace detail {
 
 /// Returns how the products use the array with the letters `is`, as a batch of matrices with the
-/// letters `rows` and `columns`. If it also has letters that are summed before the product
+/// letters `rows` and `columns`. If the array also has letters that are summed before the product
 /// (`summed`), it is copied, and these letters come last.
 constexpr einsum_array array_of(dim_letters const& is, dim_letters const& batch,
                                 dim_letters const& rows, dim_letters const& columns,

@@ -23,8 +23,8 @@
 //   max over dims r     S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
 //   min over dims r     S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
-//   sum over dims       S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
-//   repeat along dims   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
+//   sum by letters      S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
+//   repeat by letters   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
 //
 // An operator in place (x += y) writes its result to the shard of x. So it has only the rows in
 // which the result has the placement of x. in_place_signatures selects these rows of a table.

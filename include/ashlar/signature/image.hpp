@@ -11,8 +11,9 @@
 //                     channels (y is partial) may be split.
 //   maximum pooling   a non-linear map of complete planes [height, width]. x and y have the same
 //                     placement: S(0), S(1) or B
-//   average pooling   a linear map of complete planes, so the same or P
-//   upsampling        the same as average pooling
+//   average pooling   a linear map of complete planes. x and y have the same placement: S(0), S(1),
+//                     B or P
+//   upsampling        like average pooling
 //   group norm        x, gain, bias -> y: S(0), B, B -> S(0); S(1), S(0), S(0) -> S(1); B, B, B ->
 //                     B; B, P, P -> P. S(1) is allowed only if it cuts no group of channels.
 //   flatten           [batch, c, h, w] -> [batch, c h w]. x and y have the same placement: S(0), B
@@ -23,7 +24,7 @@
 // No row of these tables splits height or width, because an operator with such a split is not
 // local. A rank that has a part of the rows of an image also needs some rows of its neighbours (a
 // halo), since windows reach over the border between the parts. Plans of redistributions do not
-// move halos. The exchange of a halo is a line of its own in the program of the training step.
+// move halos. The exchange of a halo is an action of its own in the program of the training step.
 // `halo_row` is an additional row for layers with such an exchange:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P

@@ -13,7 +13,7 @@
 //   attention    q, k, v of each token: [batch, seq, heads, 3 head_dim] -> [batch, seq, heads,
 //                head_dim]
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
-//                of images [batch, height, width, heads, 3 head_dim]: the same, and heads are S(3)
+//                of images [batch, height, width, heads, 3 head_dim]: S(0), S(3) (heads) and B
 //   attention to a context: queries [batch, .., heads, head_dim], context [batch, length, width],
 //                weight of keys and values [width, heads, 2 head_dim]
 //                -> [batch, .., heads, head_dim]
@@ -57,7 +57,7 @@ constexpr signature_table embedding_signatures(int rank) {
 }
 
 /// Returns the signature table of attention among the tokens of a sequence. The operand has `rank`
-/// dims. The dim before the last one is that of the heads.
+/// dims. The heads are the dim before the last one.
 constexpr signature_table attention_signatures(int rank = 4) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});

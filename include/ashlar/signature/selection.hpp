@@ -9,9 +9,9 @@
 //
 //   x < y and the like  alike_signatures: S(d), S(d) -> S(d)   B, B -> B   nothing partial: whether
 //                       u + v < w does not follow from u < w and v < w
-//   max(x, y)           the same, and        Pmax, Pmax -> Pmax   Pmax, B -> Pmax   Pmin, B -> Pmin
-//                                            B, Pmax -> Pmax      B, Pmin -> Pmin
-//   min(x, y)           as max(x, y), with Pmax and Pmin swapped
+//   max(x, y)           alike_signatures and Pmax, Pmax -> Pmax   Pmax, B -> Pmax   B, Pmax -> Pmax
+//                                            Pmin, B -> Pmin      B, Pmin -> Pmin
+//   min(x, y)           the rows of max(x, y) with Pmax and Pmin swapped
 //   max(x, a), min(x, a)  S(d) -> S(d)       B -> B      Pmax -> Pmax   Pmin -> Pmin
 //   where(m, x, y)      S(d), S(d), S(d) -> S(d)   B, B, B -> B   B, P, P -> P, since the result
 //                       is linear in x and y together for a given mask m

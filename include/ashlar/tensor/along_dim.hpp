@@ -4,20 +4,22 @@
 #pragma once
 
 // argmax, argmin and the cumulative sum along a dim d. They communicate nothing, and run on the
-// host only.
+// host only. A line along d has the elements whose indices differ only in dim d.
 //
-//   argmax<d>(x), argmin<d>(x)   the index of the first largest or smallest element of each line
-//                                along d, as std::int32_t; of the first NaN if the line has one.
+//   argmax<d>(x), argmin<d>(x)   for each line along d: the index in the line of its largest or
+//                                smallest element, as std::int32_t. If several elements are equal,
+//                                the first counts. A NaN counts as the largest and the smallest.
 //                                The result does not have dim d.
-//   argmax(x), argmin(x)         the same among all elements of x, which are counted in row-major
-//                                order
+//   argmax(x), argmin(x)         the index of the largest or smallest element of x in row-major
+//                                order, by the same rules
 //   cumulative_sum<d>(x)         element k of each line along d becomes the sum of the line's
 //                                elements 0 to k
 //
-// A split of dim d is refused, and argmax(x) and argmin(x) refuse every split: argmax and argmin
-// would find an index in the shard, which is not the index in the tensor, and for a cumulative sum
-// a rank lacks the sums of the ranks before it. Only cumulative_sum, which is linear, accepts a
-// partial sum. The signature tables are in signature/along_dim.hpp.
+// The functions along a dim d refuse a split of d, and argmax(x) and argmin(x) refuse every split.
+// From a part of a line, argmax and argmin would find an index in the shard, which is not the index
+// in the tensor. For a cumulative sum, a rank would lack the sums of the ranks before it. Only
+// cumulative_sum, which is linear, accepts a partial sum. The signature tables are in
+// signature/along_dim.hpp.
 
 #include <limits>
 
@@ -51,8 +53,8 @@ struct cumulative_rule {
   static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
 };
 
-/// Throws ashlar::error unless `n` elements have an index each, and one of them is an extremum.
-/// `where` says where in x they are.
+/// Throws ashlar::error if there are no elements to search, or too many for an index of
+/// std::int32_t. `n` is their number, and `where` says where in x they are.
 template <distributed X>
 void check_indices(char const* name, X const& x, std::int64_t n, std::string const& where) {
   if (n == 0)
@@ -93,8 +95,8 @@ auto index_of_all(X const& x) {
 }  // namespace detail
 
 /// Returns the index of the first largest element of each line along dim Dim. Communicates nothing.
-/// Throws ashlar::error if the lines have no elements, or if a run-time placement matches no row of
-/// the table.
+/// Throws ashlar::error if a line has no elements or too many for a std::int32_t, or if a run-time
+/// placement matches no row of the table.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::index_rule<X::rank, Dim, reduction::max>, X>
@@ -111,7 +113,7 @@ ill_formed argmax(X const&) {
 }
 
 /// Returns the index of the first smallest element of each line along dim Dim. Communicates
-/// nothing. Throws like argmax.
+/// nothing. Throws in the same cases as argmax<Dim>.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::index_rule<X::rank, Dim, reduction::min>, X>
@@ -128,7 +130,8 @@ ill_formed argmin(X const&) {
 }
 
 /// Returns the index of the first largest element of x, counted in row-major order. Communicates
-/// nothing. Throws like argmax along a dim.
+/// nothing. Throws ashlar::error if x has no elements or too many for a std::int32_t, or if a
+/// run-time placement matches no row of the table.
 template <distributed X>
   requires locally_applicable<detail::index_of_all_rule<reduction::max>, X>
 auto argmax(X const& x) {
@@ -141,7 +144,8 @@ ill_formed argmax(X const&) {
   return {};
 }
 
-/// Returns the index of the first smallest element of x, like argmax.
+/// Returns the index of the first smallest element of x, counted in row-major order. Communicates
+/// nothing. Throws in the same cases as argmax(x).
 template <distributed X>
   requires locally_applicable<detail::index_of_all_rule<reduction::min>, X>
 auto argmin(X const& x) {

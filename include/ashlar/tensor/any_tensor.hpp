@@ -8,7 +8,7 @@
 // not once per tensor type. An any_tensor that is made from a tensor shares the tensor's shard.
 //
 //   any_tensor a = x;                              from a tensor of any type
-//   auto y = a.as<tensor<float, 2, sbp<…>>>();     back to a tensor; throws if its type differs
+//   auto y = a.as<tensor<float, 2, sbp<…>>>();     converts it back, or throws ashlar::error
 
 #include <utility>
 
@@ -71,16 +71,17 @@ class any_tensor {
   std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
-  /// Makes a tensor with a halo: this rank holds the box `b`, which has elements of other ranks
-  /// that a convolution reads (halo.hpp), in addition to the box that follows from the placement.
-  /// The elements are not initialized.
+  /// Makes a tensor with a halo (halo.hpp). This rank holds the box `b`: the box that follows from
+  /// the placement, and in addition elements of other ranks that a convolution reads. The elements
+  /// are not initialized.
   static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                              box const& b, element_type type) {
     return {m, extents, p, b, type};
   }
 
   /// Makes a tensor whose shard is the given array. `b` says which elements the array holds. Routed
-  /// tensors, which store only rows to which tokens are routed, are made in this way (routed.hpp).
+  /// tensors are made in this way, because they store only the rows that tokens are routed to
+  /// (routed.hpp).
   static any_tensor with_shard(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                                box const& b, element_type type, std::shared_ptr<void> shard) {
     any_tensor made;

@@ -7,10 +7,10 @@
 // tensor reads and writes the owner's values. from_local has the same arguments and copies the
 // values.
 //
-//                        borrow_local               from_local
-//   values change        with those of the owner    apart from those of the owner
-//   owner's memory       must outlive the tensor    may be freed at once
-//   moves in a node      by messages                by copies in shared memory
+//                                 borrow_local               from_local
+//   the owner changes a value     the tensor changes too     the tensor keeps the old value
+//   the owner's memory            must outlive the tensor    may be freed at once
+//   moves in a node               by messages                by copies in shared memory
 //
 // The result of an operator or a move has memory of its own. Only these share the borrowed memory:
 // copies of the tensor, reshapes and slices (tensor/README.md), and a move to the placement that
@@ -42,7 +42,7 @@ consteval bool may_borrow() {
   return !std::is_const_v<T> && Processor::is_host;
 }
 
-/// Makes the tensor after the checks.
+/// Makes the tensor. The callers have already checked the arguments.
 template <int Rank, class T, class Placement, class Processor>
 auto borrowed_tensor(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                      T* data, std::shared_ptr<void> owner) {
@@ -55,11 +55,11 @@ auto borrowed_tensor(basic_mesh<Processor> const& m, shape const& extents, Place
 /// Makes a tensor whose shard is `values`: each rank passes the memory of its own shard, row-major.
 /// `extents` are those of the whole tensor. Ranks that hold the same part must have the same
 /// values. If the placement is partial, a rank's values are its addends. The memory must stay valid
-/// as long as this tensor, a copy or a view of it exists. If an exception drops a move of it, the
-/// memory must stay valid until MPI is finalized, because messages may still read it. If an `owner`
-/// is given, it is kept for that time, and destroyed afterwards. Communicates nothing. Throws
-/// ashlar::error if the number of values is not that of the rank's shard, or if the address is null
-/// or not aligned.
+/// as long as this tensor, a copy or a view of it exists. The tensor keeps `owner`, if one is
+/// given, alive for that time. If an exception interrupts a transfer of the tensor, MPI may still
+/// read the memory, so it must stay valid until MPI is finalized, and the owner is never destroyed.
+/// Communicates nothing. Throws ashlar::error if the number of values is not that of the rank's
+/// shard, or if the address is null or not aligned.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                   std::span<T> values, std::shared_ptr<void> owner = nullptr) {
@@ -71,8 +71,8 @@ auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placemen
   }
 }
 
-/// Makes a tensor whose shard is the array `v`, as the overload for a span does. Throws
-/// ashlar::error also if the array has other extents than the rank's shard, or has gaps, or is not
+/// Makes a tensor whose shard is the array `v`, as the overload for a span does. Also throws
+/// ashlar::error if the array has other extents than the rank's shard, or has gaps, or is not
 /// row-major.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,

@@ -4,12 +4,12 @@
 #pragma once
 
 // The shard of a tensor in memory that someone else owns. The shard may keep an owner, which is
-// destroyed with the last tensor that has the shard, on the rank and thread that drops it.
+// destroyed with the last tensor that has the shard, by the thread that destroys this tensor.
 //
-// Transfers accept such a shard, because it is outside of the memory that the ranks of a node share
-// (comm/shared/handshake.hpp): they then use messages, or copy a small shard to a stage. If an
-// exception has dropped a transfer, messages may still read the shard. The owner is then kept until
-// the program ends, as the arena keeps its own blocks (arena::retire).
+// Such a shard is outside of the memory that the ranks of a node share, but transfers accept it
+// (comm/shared/handshake.hpp): they use messages, or copy a small shard to a shared buffer. If an
+// exception has interrupted a transfer, messages may still read the shard. The owner is then never
+// destroyed. The arena does the same with its own blocks (arena::retire in comm/arena.hpp).
 
 #include <memory>
 #include <utility>
@@ -42,8 +42,8 @@ class borrowed_memory {
   std::shared_ptr<void> owner_;
 };
 
-/// Returns a shard at `data` that keeps `owner`, which may be null. `memory` is that of the mesh.
-/// If `data` is null, the shard has no elements.
+/// Returns a shard at `data` that keeps `owner`, which may be null. `memory` is the memory of the
+/// mesh. If `data` is null, the shard has no elements.
 template <class T, class Memory>
 std::shared_ptr<T> borrowed_shard(std::shared_ptr<Memory> memory, T* data,
                                   std::shared_ptr<void> owner) {

@@ -162,7 +162,7 @@ struct bucket {
   redistribution_step const& step_of(std::size_t step) const {
     return plans.front()->plan.steps[static_cast<int>(step)];
   }
-  /// Returns the transfer of a step that has such a wire, for all tensors together.
+  /// Returns the encoded transfer of a step for which is_encoded(step) is true, for all tensors.
   encoded_transfer const& encoded(std::size_t step) const {
     return encoded_.empty() ? plans.front()->encoded[step] : encoded_[step];
   }

@@ -14,7 +14,7 @@
 //   int64 -> int32                        yes     no     no     wraps around
 //   float, double, bfloat16 -> integer    yes     no     no     rounds towards 0; too large numbers
 //                                                               become the largest integer, too
-//                                                               small ones the least, NaN 0
+//                                                               small ones the least; NaN becomes 0
 //
 // A partial sum is accepted if the conversion is linear, and a partial maximum or minimum if the
 // conversion keeps the order of numbers (cast_kind in signature/selection.hpp). A conversion of a

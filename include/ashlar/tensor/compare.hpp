@@ -8,7 +8,8 @@
 //   x < y   x <= y   x > y   x >= y   equal(x, y)
 //
 // The result is a mask: it has 1 where the comparison holds and 0 elsewhere, with the element type
-// of the operands. Masks serve where(mask, x, y) (where.hpp), products, and sums that count.
+// of the operands. A mask can select elements in where(mask, x, y) (where.hpp), can be a factor of
+// a product, and can be summed to count elements.
 //
 // x or y may be a number. It is converted to accumulation_t<T> and not rounded to T: elements of
 // bfloat16 are compared with the float that is nearest to the number. One tensor may be repeated
@@ -32,8 +33,8 @@ auto apply_either(X const& x, Y const& y, F const& f) {
   else return apply<rule_for<Rule, X, Y>>(x, y, f);
 }
 
-/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The number a keeps its value,
-/// also where the elements are of bfloat16, which may not have this value.
+/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The number a is not rounded to
+/// the element type: if this is bfloat16, a may be a float that bfloat16 cannot represent.
 template <class Rule, bool Swapped, distributed X, class F>
 auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const& f) {
   using A = accumulation_t<typename X::value_type>;

@@ -62,10 +62,11 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
 
 }  // namespace detail
 
-/// Returns the tensor on another part of the mesh, at placement `target`. The plan is the cheapest
-/// that crosses as `how` says (plan/crossing_choice.hpp), by default the cheapest of all.
-/// plan_redistribution returns it. Throws ashlar::error if the placement does not fit, if the two
-/// meshes are not parts of one mesh, if they have a rank in common, or if no plan crosses so.
+/// Returns the tensor on another part of the mesh, at placement `target`. Runs the cheapest plan,
+/// or the cheapest one whose crossing is as `how` prescribes (plan/crossing_choice.hpp).
+/// plan_redistribution returns this plan. Throws ashlar::error if the placement does not fit, if x
+/// is routed, or if x or `target` is owned on an axis. Also throws if the two meshes are not parts
+/// of one mesh, if they have a rank in common, or if no plan crosses as `how` prescribes.
 /// Communicates the steps and the crossing of the plan.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>

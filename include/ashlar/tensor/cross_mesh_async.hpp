@@ -9,10 +9,11 @@
 //   ...                                             both parts compute
 //   auto y = moving.wait();                         completes the move
 //
-// First run the steps of the redistribution on the source part, then the crossing (the messages
+// The steps of the redistribution on the source part run first, then the crossing (the messages
 // between the parts), then the steps on the target part. They progress as in other moves
-// (redistribute_async.hpp). Later transfers that the target part requests along the axes of its
-// steps wait until the tensor has arrived and these steps have ended.
+// (redistribute_async.hpp). If the ranks of the target part request later transfers along the mesh
+// axes of the target steps, those transfers wait until the tensor has arrived and the target steps
+// have ended.
 
 #include <memory>
 #include <utility>
@@ -24,7 +25,7 @@ namespace ashlar {
 
 namespace detail {
 
-/// The work of a rank of the source part for a move: the steps of the redistribution, then the
+/// What a rank of the source part does in a move: the steps of the redistribution, then the
 /// crossing.
 template <class Processor>
 class running_departure final : public pending_operation {
@@ -46,8 +47,8 @@ class running_departure final : public pending_operation {
 
  private:
   /// Begins the crossing if the steps have ended. On a device, begins the crossing as soon as the
-  /// steps are queued. Later computations there wait for the steps, but not for the crossing.
-  /// Returns whether the crossing has begun.
+  /// steps are queued. Later computations on the device wait for the steps, but not for the
+  /// crossing. Returns whether the crossing has begun.
   bool is_under_way() {
     if (crossing_ == nullptr) {
       if (!(Processor::is_host ? steps_.advance() : steps_.join())) return false;
@@ -67,10 +68,10 @@ class running_departure final : public pending_operation {
 
 }  // namespace detail
 
-/// A tensor on its way to another part of the mesh. `From` is the processor type of the part that
-/// it leaves, which may have a tag (tagged.hpp). The destructor waits until this rank's share of
-/// the move has ended. If the destructor runs because of an exception, it abandons the mesh
-/// instead: later transfers on the mesh then throw.
+/// A tensor on its way to another part of the mesh. `From` is the processor type of the source
+/// part. This type may have a tag (tagged.hpp). The destructor waits until this rank's share of the
+/// move has ended. If the destructor runs because of an exception, it abandons the mesh instead:
+/// later transfers on the mesh then throw.
 template <distributed Tensor, class From>
 class crossing_tensor {
  public:
@@ -123,7 +124,7 @@ class crossing_tensor {
   any_tensor<processor_type> result_;
   std::shared_ptr<prepared_crossing const> plan_;  // kept alive, since the mesh's cache may drop it
   std::unique_ptr<pending_operation> run_;
-  detail::running_plan<processor_type>* arriving_ = nullptr;  // run_, on the target
+  detail::running_plan<processor_type>* arriving_ = nullptr;  // *run_ on target ranks, else null
   exception_watch watch_;
 };
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Includes what exchanges shards with other programs by DLPack: to_dlpack and from_dlpack.
+// Includes to_dlpack and from_dlpack, which exchange shards with other programs by DLPack.
 
 #include <ashlar/tensor/from_dlpack.hpp>
 #include <ashlar/tensor/to_dlpack.hpp>

@@ -7,13 +7,13 @@
 // members have the order and sizes of version 1 of the specification
 // (https://dmlc.github.io/dlpack), so their addresses can be passed as those of the C header:
 //
-//   here                        dlpack.h                    since
-//   dlpack::managed             DLManagedTensor             0.2; Python's capsule "dltensor"
-//   dlpack::managed_versioned   DLManagedTensorVersioned    1.0; "dltensor_versioned"
+//   here                        dlpack.h                    since   Python's capsule
+//   dlpack::managed             DLManagedTensor             0.2     "dltensor"
+//   dlpack::managed_versioned   DLManagedTensorVersioned    1.0     "dltensor_versioned"
 //
-// The header itself is not needed. A program that has it, from DLPack or from another library, uses
-// its own structures: to_dlpack and from_dlpack take every type with these members
-// (managed_structure).
+// The C header itself is not needed. A program that has it, from DLPack or from another library,
+// can use the structures of that header: to_dlpack and from_dlpack accept every type that has these
+// members (managed_structure).
 
 #include <concepts>
 #include <cstdint>
@@ -32,7 +32,7 @@ struct device {
   std::int32_t device_id = 0;
 };
 
-/// The kinds of numbers that ashlar's tensors have too.
+/// DLPack's codes for the kinds of numbers that ashlar's tensors can have.
 enum type_code : std::uint8_t { signed_integer = 0, ieee_float = 2, bfloat = 4 };
 
 struct data_type {
@@ -97,7 +97,7 @@ concept versioned_structure = managed_structure<Managed> && requires(Managed& m)
   { m.flags } -> std::convertible_to<std::uint64_t>;
 };
 
-/// Calls the deleter of a managed array. The deleter of a std::unique_ptr.
+/// The deleter of a std::unique_ptr to a managed array. It calls the array's own deleter.
 struct call_deleter {
   template <managed_structure Managed>
   void operator()(Managed* m) const {

@@ -87,7 +87,7 @@ ill_formed dot(X const&, Y const&) {
 }
 
 /// Returns the Euclidean norm of all elements, as an accumulation_t<T>, the same on every rank.
-/// Requires floating-point elements. Communicates as dot(x, x).
+/// Requires floating-point elements. Communicates like dot(x, x).
 template <distributed X>
   requires locally_applicable<detail::norm_rule<X::rank>, X>
 auto norm(X const& x) {

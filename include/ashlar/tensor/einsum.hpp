@@ -33,10 +33,11 @@
 
 namespace ashlar {
 
-/// These types name the faulty letter of an einsum in errors of the compiler: a letter that is
-/// wrong in the text, or one for which the placements of typed operands match no row of the table
-/// on mesh axis number `Axis`. Fallback overloads assert `fits`, which is false, so that GCC and
-/// Clang print letter_on_mesh_axis<'k', 1>::fits with the message.
+/// These types name the faulty letter of an einsum in errors of the compiler. letter_of_text names
+/// a letter that is wrong in the text. letter_on_mesh_axis names a letter that typed operands split
+/// on mesh axis number `Axis` in a way that matches no row of the table. Fallback overloads assert
+/// `fits`, which is false, so that GCC and Clang print letter_on_mesh_axis<'k', 1>::fits with the
+/// message.
 template <char Letter>
 struct letter_of_text {
   static constexpr bool fits = false;
@@ -51,7 +52,7 @@ namespace detail {
 template <einsum_text Text>
 inline constexpr einsum_letters einsum_of = read_einsum(Text);
 
-/// What a fallback overload asserts about a letter: that it fits, which is false if `IsAtFault`.
+/// The type whose `fits` a fallback overload asserts for a letter. `fits` is false if `IsAtFault`.
 template <bool IsAtFault, char Letter>
 struct letter_if {
   using type = letter_of_text<Letter>;

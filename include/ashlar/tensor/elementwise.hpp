@@ -58,7 +58,7 @@ struct add_rule {
   static constexpr signature_table table_for(std::string_view x, std::string_view y,
                                              std::string_view out) {
     auto table = add_signatures(x, y, out);
-    signature_table sums;  // Without P(max) and P(min): subtract_rule, too, uses this table.
+    signature_table sums;  // omits P(max), P(min): subtract_rule also uses this table
     for (auto const& row : table)
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
     return sums;

@@ -4,11 +4,12 @@
 #pragma once
 
 // Encodes what a step with a wire sends, and decodes what has arrived (comm/encoded_transfer.hpp).
-// A running plan (running_plan.hpp) uses it: pack() before the transfer of a step, and unpack()
-// after it. Decoded addends are summed in the order of the ranks.
+// A running plan (running_plan.hpp) calls pack() before the transfer of a step, and unpack() after
+// it. Decoded addends are summed in the order of the ranks.
 //
-// With error feedback, the errors of a block change when it is encoded. They stay as they were if
-// an element of the block is not finite, so that one wrong step does not spoil all later ones.
+// With error feedback, encoding a block also replaces the stored errors of the block. If an element
+// of the block is not finite, the stored errors are kept instead, so that one wrong step does not
+// spoil all later ones.
 
 #include <algorithm>
 #include <cmath>
@@ -23,15 +24,15 @@
 
 namespace ashlar::detail {
 
-/// Throws the error about a wire with error feedback whose caller passes nothing that keeps errors.
+/// Throws the error for a wire with error feedback if the caller passes no wire_errors.
 [[noreturn]] inline void refuse_without_errors(wire_format const& wire) {
   throw error("redistribute", "the wire " + to_string(wire) +
                                   " has error feedback. Pass a wire_errors that keeps the errors "
                                   "until the next redistribution.");
 }
 
-/// Throws ashlar::error unless the wire can carry the tensors `x`, and `kept` has the errors of
-/// each tensor if the wire has error feedback.
+/// Throws ashlar::error unless the wire can carry the tensors `x`. If the wire has error feedback,
+/// also throws unless `kept` has the errors of each tensor.
 template <class Processor>
 void refuse_unless_encodable(wire_format const& wire,
                              recycled_vector<any_tensor<Processor>> const& x,
@@ -55,8 +56,9 @@ class encoded_steps {
   /// `kept` has the errors of each tensor. It is empty if no wire has error feedback.
   explicit encoded_steps(errors kept = {}) : errors_(std::move(kept)) {}
 
-  /// Encodes the blocks of tensors `x` that step number `step` sends, and returns their address.
-  /// Throws ashlar::error if the elements are not of type float, or if errors are missing.
+  /// Encodes the blocks of tensors `x` that step number `step` sends, and returns the address of
+  /// the encoded blocks. Throws ashlar::error if the elements are not of type float, or if errors
+  /// are missing.
   void const* pack(encoded_transfer const& e, std::size_t step, tensors const& x) {
     refuse_unless_encodable(e.what.wire, x, errors_);
     if constexpr (Processor::is_host) {
@@ -98,7 +100,7 @@ class encoded_steps {
       for (std::size_t i = 0; i < e.decoded.size(); ++i) {
         auto const& b = e.decoded[i];
         auto const n = b.elements.elements;
-        bool const is_added = e.sums && i >= next.size();  // the first rank's blocks are written
+        bool const is_added = e.sums && i >= next.size();  // the first rank's blocks are stored
         auto* const shard = static_cast<float*>(next[b.tensor].data());
         bool const at_once = b.elements.target_is_run;
         device::host::decode(e.what.wire, target_->data() + b.at, n,

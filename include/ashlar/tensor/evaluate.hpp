@@ -39,7 +39,7 @@ class evaluation {
 
   evaluation(mesh_type const& m, differentiated_formula const& f) : mesh_(m), f_(f), g_(f.g) {}
 
-  /// States the extents of this rank's shard of x (node f.x) or of a weight.
+  /// States the extents of this rank's shard of a leaf: x (node f.x) or a weight.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
   /// Computes the extents of all other shards. Must be called after set_extents and before any of
   /// the functions below.
@@ -49,7 +49,7 @@ class evaluation {
   /// Returns the number of elements of this rank's shard of a node.
   std::int64_t elements(int i) const { return detail::product_of(extents_of(i)); }
 
-  /// Makes `values` the values of node i, a leaf or a node that an earlier pass kept.
+  /// Makes `values` the values of node i, a leaf or a node whose values an earlier pass kept.
   void read(int i, T const* values) { at(i).data = values; }
   /// Makes run() write the values of node i to `target`.
   void write_to(int i, T* target) { wanted_.push_back({i, target, nullptr}); }
@@ -80,7 +80,7 @@ class evaluation {
  private:
   using stride_list = detail::stride_list;
 
-  /// A block of the mesh's memory.
+  /// The mesh's memory, and a deleter that releases a block to it.
   using memory_type = std::remove_reference_t<decltype(std::declval<mesh_type const&>().memory())>;
   struct releasing {
     memory_type* memory = nullptr;
@@ -122,7 +122,7 @@ class evaluation {
       if (letter == '1') extent = 1;
       else if (in_a != std::string_view::npos) extent = size(n.a, static_cast<int>(in_a));
       else if (in_b != std::string_view::npos) extent = size(n.b, static_cast<int>(in_b));
-      else extent = n.extents[d];  // a dim that a reshape makes, which is whole
+      else extent = n.extents[d];  // a dim that a reshape makes: no axis splits it
     }
   }
 
@@ -214,7 +214,7 @@ class evaluation {
   /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time.
   /// Results that no other node needs are never written to memory.
   void compute_group(int const* nodes, int count) {
-    std::array<int, max_nodes> inside{};  // future uses by nodes of the group
+    std::array<int, max_nodes> inside{};  // by node: its future uses in this group
     std::int64_t widest = 1;
     for (int p = 0; p < count; ++p) {
       node const& n = g_[nodes[p]];
@@ -235,8 +235,8 @@ class evaluation {
       row_place& here = places[static_cast<std::size_t>(p)];
       place_of[static_cast<std::size_t>(i)] = &here;
       here.is_scratch = at(i).uses == inside[static_cast<std::size_t>(i)];
-      // A slot is free after its last use. If a result may overwrite its operand, the operand's
-      // slot is free before this use, so that the result gets the same slot.
+      // A slot becomes free after the last use of its node. If the result of that use may overwrite
+      // the operand, the slot becomes free before the use, so that the result gets the same slot.
       auto const release = [&](int u, bool before) {
         auto const k = static_cast<std::size_t>(u);
         if (place_of[k] == nullptr || !place_of[k]->is_scratch || inside[k] != 0 || slot[k] < 0)
@@ -347,8 +347,8 @@ class evaluation {
     return local;
   }
 
-  /// If the only use of product i is to be added to a sum (add_to), multiplies into this sum and
-  /// returns true. Otherwise returns false.
+  /// If the only use of product i is to be added to a sum (add_to), adds it directly to this sum
+  /// and returns true. Otherwise returns false.
   bool adds_product(int i) {
     if constexpr (std::is_same_v<T, accumulated>) {
       if (at(i).uses != 1 || order_of_contraction(g_[i]).c.copied) return false;
@@ -370,8 +370,8 @@ class evaluation {
     detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
-  /// Copies the values of a node to the wanted memory or adds them to the wanted sum, if they were
-  /// not computed there.
+  /// Copies the values of a node to w.target or adds them to w.sum. Called only for values that
+  /// were not computed there.
   void finish(wish& w) {
     T const* const values = at(w.node).data;
     std::int64_t const n = elements(w.node);

@@ -5,15 +5,17 @@
 
 // The two steps of a redistribution with the wire power_sgd (plan/wire.hpp), for one tensor or for
 // several that travel together. M is the matrix of a rank: its addend, plus its errors if the wire
-// has error feedback. Q is the second factor of the run before, or random numbers.
+// has error feedback. Q is the second factor of the previous run, or random numbers. A prime means
+// transposed.
 //
 //   step     pack()            the transport     unpack()
 //   first    P = M Q           sums P            makes the columns of P orthonormal
 //   second   Q = M' P          sums Q            the sum of all matrices = P Q'
 //
-// With error feedback, the second step also stores the errors M - P Q', with the rank's own Q, and
-// the sum of all Q for the next run. Both stay as they were if a factor is not finite. All ranks of
-// the group have the same factors, so they all decide alike.
+// With error feedback, the second step also stores two things for the next run. These are the
+// errors M - P Q', with the rank's own Q, and the sum of all Q. If P or the sum of all Q is not
+// finite, what is stored does not change. P and this sum are the same on all ranks of the group, so
+// all ranks decide alike.
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +37,9 @@ class factored_steps {
   using tensors = recycled_vector<any_tensor<Processor>>;
   using errors = recycled_vector<wire_errors*>;
 
-  /// Computes the factors that step number `number` sums, of each tensor of `x`. `kept` has the
-  /// errors of each tensor if the wire has error feedback. Throws ashlar::error if the elements are
-  /// not of type float, or if errors are missing.
+  /// Computes, for each tensor of `x`, the factor that the transport sums in step number `number`.
+  /// `kept` has the errors of each tensor if the wire has error feedback. Throws ashlar::error if
+  /// the elements are not of type float, or if errors are missing.
   void pack(redistribution_step const& s, std::size_t number, tensors const& x,
             errors const& kept) {
     refuse_unless_encodable(s.wire, x, kept);
@@ -71,7 +73,8 @@ class factored_steps {
     return m.sum_of_q ? m.sum_of_q->data() : m.p->data();
   }
 
-  /// Takes the sums of the factors. The second step writes the sums of the matrices to `next`.
+  /// Uses the summed factors in target(). The second step writes the sums of the matrices to
+  /// `next`.
   void unpack(redistribution_step const& s, tensors const& next) {
     if constexpr (Processor::is_host) {
       for (std::size_t t = 0; t < matrices_.size(); ++t) {
@@ -94,9 +97,9 @@ class factored_steps {
     factor_extents extents;
     float const* elements = nullptr;             // M
     std::optional<buffer<float>> with_errors;    // M, if it is not the tensor itself
-    std::optional<buffer<float>> own_p, p;       // P of this rank, and the sum of all
-    std::optional<buffer<float>> q, sum_of_q;    // Q of this rank, and the sum of all
-    float *errors = nullptr, *last_q = nullptr;  // what is kept between runs, or null
+    std::optional<buffer<float>> own_p, p;       // this rank's P; the sum of all P
+    std::optional<buffer<float>> q, sum_of_q;    // this rank's Q; the sum of all Q
+    float *errors = nullptr, *last_q = nullptr;  // kept between runs; null without feedback
   };
 
   void begin(redistribution_step const& s, std::size_t number, tensors const& x,

@@ -99,7 +99,7 @@ void add_rows(accumulation_t<T>* target, T const* x, std::int64_t rows, std::int
     for (std::int64_t c = 0; c < columns; ++c) target[c] += static_cast<accumulation_t<T>>(x[c]);
 }
 
-/// Computes `rows` rows of z from rows of u and v, or from one row that is repeated.
+/// Computes `rows` rows of z. u and v each have `rows` rows, or one row that is repeated.
 template <class Mesh, class T>
 void compute_rows(Mesh const& m, node const& n, std::int64_t rows, T const* u, T const* v,
                   std::int64_t u_width, std::int64_t v_width, std::int64_t z_width, T* z) {

@@ -4,9 +4,9 @@
 #pragma once
 
 // The kernels with which evaluate.hpp computes cumulative sums, concatenations, slices and rows of
-// tables on shards, and the gradients of these operators. They communicate nothing. A dim that is
-// summed, joined, cut or numbered is whole on every rank, so shards are computed as whole tensors
-// are.
+// tables on shards, and the gradients of these operators. They communicate nothing. No axis splits
+// the dim along which an operator sums, joins, cuts or takes rows. So the kernels treat a shard
+// like a whole tensor.
 
 #include <cstdint>
 #include <span>
@@ -26,7 +26,8 @@ inline std::int64_t product_of(std::span<std::int64_t const> of) {
   return n;
 }
 
-/// Computes the sums of each row of x up to each element, or from each element on.
+/// Writes to each element of z the sum of the row of x up to this element, or from this element on
+/// if `from_end`.
 template <class T>
 void cumulate_rows(T const* x, std::int64_t rows, std::int64_t cols, bool from_end, T* z) {
   for (std::int64_t r = 0; r < rows; ++r, x += cols, z += cols) {
@@ -55,8 +56,8 @@ inline std::string number_text(double number) {
   return whole ? std::to_string(static_cast<std::int64_t>(number)) : std::to_string(number);
 }
 
-/// Returns the numbers of rows that `ids` holds as numbers of type T. Throws ashlar::error if one
-/// of them is not the number of one of `rows` rows.
+/// Returns the row numbers in `ids` as integers; `ids` holds them as values of type T. Throws
+/// ashlar::error if one of them is not an integer from 0 to rows - 1.
 template <class T>
 std::vector<std::int32_t> row_numbers(graph const& g, T const* ids, std::int64_t count,
                                       std::int64_t rows) {

@@ -4,7 +4,7 @@
 #pragma once
 
 // from_dlpack: a tensor whose shard is an array of another program, handed over by DLPack. Nothing
-// is copied, and the tensor keeps the array, as borrow_local.hpp describes for an owner.
+// is copied. The tensor owns the array and releases it as borrow_local.hpp describes for an owner.
 //
 //   refused                                   since
 //   other extents than the rank's shard       extents are never inferred from shards
@@ -12,7 +12,7 @@
 //   a device's memory                         the host's loops cannot read it
 //   strides of a transposed or padded array   shards are row-major without gaps
 //   the flag of read-only arrays              tensors give write access to their shards
-//   a version other than 1.x                  its structure may be another
+//   a version other than 1.x                  its structure may differ
 
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +77,8 @@ strided_view<T, Rank> view_of_dlpack(given_shard const& shard, Managed const& gi
   return v;
 }
 
-/// Calls the deleter of an array when the last tensor with it is gone.
+/// Owns an array of another program. Tensors with this array as their shard share the owner. The
+/// last of them that is destroyed calls the deleter of the array.
 template <class Managed>
 struct adopted_array {
   dlpack::owned<Managed> managed;
@@ -88,10 +89,11 @@ struct adopted_array {
 /// Makes a tensor whose shard is the array `given` of another program: each rank passes its own.
 /// `extents` are those of the whole tensor. Ranks that hold the same part must have the same
 /// values. If the placement is partial, the array has the rank's addends. The tensor owns `given`
-/// from now on: its deleter is called once, when the last tensor with this shard is destroyed, by
-/// the thread that destroys it. If an exception has dropped a move on the mesh, it is never called,
-/// because messages may still read the array. Communicates nothing. Throws ashlar::error if the
-/// array cannot be the shard (the table above says when). The caller then still owns `given`.
+/// from now on. The deleter of `given` is called once, when the last tensor with this shard is
+/// destroyed, by the thread that destroys this tensor. If an exception has interrupted a transfer
+/// on the mesh, the deleter is never called, because messages may still read the array.
+/// Communicates nothing. Throws ashlar::error if the array cannot be the shard (the table at the
+/// top of this file says when). The caller then still owns `given`.
 template <class T, int Rank, class Processor, placement_argument Placement,
           dlpack::managed_structure Managed>
 tensor_for<T, Rank, Placement, Processor> from_dlpack(basic_mesh<Processor> const& m,

@@ -68,7 +68,7 @@ struct pow_rule : map_rule<Rank> {
 };
 }  // namespace detail
 
-/// Returns each element to the power of a, as std::pow. Communicates nothing.
+/// Returns each element raised to the power a, as std::pow does. Communicates nothing.
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::pow_rule<X::rank>, X>
 auto pow(X const& x, Scalar a) {

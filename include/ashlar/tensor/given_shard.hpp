@@ -8,7 +8,8 @@
 //
 //   its extents      are those of the shard that the placement gives this rank
 //   its strides      are those of a row-major array without gaps
-//   its address      is not null, and a multiple of the alignment of the elements
+//   its address      is not null, and a multiple of the alignment of the elements; an array without
+//                    elements may have any address
 //
 // Each refusal throws ashlar::error, which names the operation, the array, the rank and its shard.
 
@@ -20,7 +21,7 @@
 
 namespace ashlar::detail {
 
-/// Throws ashlar::error: the number of values is not that of the rank's shard. `tensor` describes
+/// Throws the error that the number of values is not that of the rank's shard. `tensor` describes
 /// the tensor.
 [[noreturn]] inline void refuse_count(char const* operation, std::size_t count, int rank,
                                       shape const& local, std::string const& tensor) {
@@ -31,7 +32,7 @@ namespace ashlar::detail {
 
 class given_shard {
  public:
-  /// Prepares the checks of an array for this rank of the mesh, which must outlive this object.
+  /// Prepares the checks of an array for this rank of the mesh. The mesh must outlive this object.
   /// Throws ashlar::error if the placement does not fit the extents or the mesh, or if the extents
   /// do not have `rank` dims or are those of a routed tensor.
   template <class Processor>

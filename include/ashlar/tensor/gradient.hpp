@@ -18,12 +18,12 @@
 //                      operator of the function or of its gradient is not local
 //   dynamic operands   dynamic results; ashlar::error if an operator is not local
 //
-// Operands may be integers, such as masks of where and the numbers of rows of take_rows. They are
-// read as numbers of the type of the other operands. The gradients of masks and of numbers of rows
-// are zeros.
+// Operands may have integer elements, such as the mask of where and the row numbers of take_rows.
+// Integers are read as numbers of the type of the other operands. The gradients of masks and of row
+// numbers are zeros.
 //
-// Dims of typed tensors are taken to be of equal extents or of extents that are not 1, as in all
-// typed operators. If the program finds an extent of 1 that changes a placement, it throws.
+// For typed operands, the compiler determines the placements as if no extent were 1, as in all
+// typed operators. A call throws if an extent of 1 at run time leads to other placements.
 
 #include <array>
 #include <memory>
@@ -107,7 +107,7 @@ template <class F, class... X>
 inline constexpr bool has_typed_gradient = all_static<X...> && std::is_empty_v<F> &&
                                            std::is_default_constructible_v<F>;
 
-/// The first element type of tensors that is no integer, or the first one if all are integers.
+/// The first of the element types that is not an integer type, or the first one if there is none.
 template <class First, class... Rest>
 struct first_not_integral {
   using type = First;
@@ -118,8 +118,8 @@ struct first_not_integral<First, Second, Rest...> {
   using type = typename first_not_integral<Second, Rest...>::type;
 };
 
-/// The values of an operand as numbers of type T. Throws ashlar::error if an integer is no number
-/// of this type. The operand must outlive this object.
+/// The values of an operand as numbers of type T. Throws ashlar::error if T cannot represent one of
+/// them exactly. The operand must outlive this object.
 template <class T>
 class operand_values {
  public:
@@ -237,7 +237,8 @@ class gradient_of_function {
     return sizes;
   }
 
-  /// Returns y (which = -1) or a gradient with its placement in its type, if the compiler knows it.
+  /// Returns `result` with its placement in its type, if the compiler knows the placement. `Which`
+  /// is -1 for y, and i for the gradient of operand i.
   template <int Which, class... X, class Result>
   static auto typed(Result const& result, formulas::formula_placements const&) {
     if constexpr (!detail::has_typed_gradient<F, X...>) {

@@ -20,7 +20,7 @@
 namespace ashlar::detail {
 
 /// Fails to compile with a sentence that names the operator `Known::failing`, which is not local.
-/// Compiles if `Known::failing` is a tensor of a pass.
+/// Compiles if all operators are local: `Known::failing` is then a default node, which is a leaf.
 template <class Known>
 constexpr void say_gradient_fault() {
   using formulas::function, formulas::operation;

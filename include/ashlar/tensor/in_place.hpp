@@ -23,8 +23,9 @@
 namespace ashlar {
 namespace detail {
 
-/// The signature tables of operators in place. `Rule` is the operator that makes a new tensor. The
-/// tables have those of its rows in which the result has the placement of x.
+/// The signature tables of an operator in place. `Rule` is the rule of the operator that makes a
+/// new tensor. Of the rows of `Rule`, the tables keep those in which the result has the placement
+/// of x.
 template <class Rule>
 struct in_place_tables {
   static constexpr signature_table table() { return in_place_signatures(Rule::table()); }
@@ -94,7 +95,8 @@ inline constexpr bool too_many_dims = [] {
 template <class X, class Y>
 concept addable_in_place = combinable<X, Y> && !too_many_dims<X, Y>;
 
-/// Choose the message for typed X and Y whose placements match no row, as in repeated.hpp.
+/// These two choose the message for typed X and Y whose placements match no row, as
+/// fails_as_repeated and fails_as_alike of repeated.hpp do.
 template <class X, class Y>
 inline constexpr bool fails_in_place_as_repeated = addable_in_place<X, Y> &&
                                                    fails_as_repeated<X, Y>;

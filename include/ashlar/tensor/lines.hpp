@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The lines of a tensor along one dim: reductions and searches along a dim make one element of each
-// line, and cumulative sums go along it.
+// The lines of a tensor along one dim: each line has the elements whose indices differ only in this
+// dim. A reduction along the dim makes one element of each line, as do argmax and argmin. A
+// cumulative sum adds up along each line.
 
 #include <cstdint>
 

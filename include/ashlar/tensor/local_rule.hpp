@@ -20,8 +20,8 @@
 //   static constexpr char const* sentence;     the message if no row matches
 //
 // If the message depends on the operands, the rule has sentence_for(placement const&...) instead of
-// `sentence`. A rule may have note(axis_placement const&...), which returns a text that the message
-// at run time gets after its operands, from their placements along the failing axis.
+// `sentence`. A rule may also have note(axis_placement const&...). It is called with the placements
+// of the operands on the failing axis, and returns a text that is added to the message at run time.
 
 #include <initializer_list>
 
@@ -90,8 +90,8 @@ constexpr char const* sentence_of(Placements const&... operands) {
   else return Rule::sentence_for(operands...);
 }
 
-/// Returns the first mesh axis on which typed operands match no row of the table of `Rule`, or that
-/// an operand does not have.
+/// Returns the first mesh axis on which typed operands match no row of the table of `Rule`. If the
+/// operands have different numbers of axes, returns the first axis that one of them lacks.
 template <class Rule, class... Operands>
 constexpr int failing_axis() {
   int const axes[] = {static_value<Operands>.axes()...};
@@ -105,9 +105,9 @@ constexpr int failing_axis() {
   return axis;
 }
 
-/// The condition that a fallback overload asserts: typed operands fit the table of `Rule`. It is
-/// false on the failing axis. If the overload reports another mistake, `Concerned` is false, and
-/// nothing is asserted.
+/// The type whose `fits` a fallback overload asserts. If `Concerned`, it is on_mesh_axis for the
+/// failing axis, and `fits` is false. Otherwise the overload reports another mistake, and `fits` is
+/// true.
 template <bool Concerned, class Rule, class... Operands>
 struct match_if {
   using type = on_mesh_axis<failing_axis<Rule, Operands...>()>;
@@ -145,7 +145,7 @@ void same_mesh([[maybe_unused]] char const* name, First const& first, Rest const
   (require_same_mesh(name, first.mesh(), rest.mesh()), ...);
 }
 
-/// Returns the placement of the result by `table`, as a value. Throws ashlar::error with the
+/// Returns the placement that `table` gives the result, as a value. Throws ashlar::error with the
 /// message of `Rule` if no row matches the operands.
 template <class Rule, class... Operands>
 placement result_value(signature_table const& table, Operands const&... operands) {

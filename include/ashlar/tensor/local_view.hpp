@@ -3,8 +3,8 @@
 
 #pragma once
 
-// local_view: this rank's shard as an address, extents and strides, for code that has never heard
-// of tensors. Nothing is copied. A view is valid as long as a tensor with this shard exists.
+// local_view: this rank's shard as an address, extents and strides, for code that does not know
+// ashlar's tensors. Nothing is copied. A view is valid as long as a tensor with this shard exists.
 
 #include <ashlar/tensor/strided_view.hpp>
 #include <ashlar/tensor/tensor.hpp>

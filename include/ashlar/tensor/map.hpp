@@ -4,7 +4,7 @@
 #pragma once
 
 // map(f, x, y, ...): applies a function to the elements of several tensors with the same extents
-// and placement, on the host. A formula of three tensors, for example, is a lambda:
+// and placement, on the host. A function of three tensors, for example, is a lambda:
 //
 //   map([](float a, float b, float c) { return a < b ? b : c; }, x, y, z)
 //
@@ -40,7 +40,7 @@ constexpr int unlike_axis() {
   return axis;
 }
 
-/// The condition that the fallback of map asserts: a type like matched_if.
+/// The type whose `fits` the fallback of map asserts, like matched_if (local_rule.hpp).
 template <bool Concerned, class X, class... Y>
 struct match_all_if {
   using type = on_mesh_axis<unlike_axis<X, X, Y...>()>;
@@ -56,8 +56,8 @@ concept function_of_tensors = !distributed<F> && (distributed<X> && ...);
 
 }  // namespace detail
 
-/// Returns the tensor of f(x[i], y[i]...) for each index i, at the placement of x. Requires that
-/// all tensors have the same element type and are in host memory. Communicates nothing. Throws
+/// Returns the tensor whose element i is f(x[i], y[i]...), at the placement of x. Requires that all
+/// tensors have the same element type and are in host memory. Communicates nothing. Throws
 /// ashlar::error if the extents or the run-time placements differ, or if a placement is partial.
 template <class F, class X, class... Y>
   requires(detail::function_of_tensors<F, X, Y...> && (detail::alike<X, Y> && ...) &&

@@ -7,7 +7,7 @@
 //
 //   matmul(x, w)                local; does not compile if the placements need communication
 //   matmul<sbp<S<0>, B>>(x, w)  moves data as needed, and the result has the given placement
-//   matmul(x, w, placement)     the same with a run-time placement
+//   matmul(x, w, placement)     moves data as needed; the placement is a run-time value
 //   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
 // A matrix times a vector, and a vector times a matrix, are in matvec.hpp.

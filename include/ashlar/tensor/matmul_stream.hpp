@@ -12,7 +12,7 @@
 // The table shows how each tensor is handled. A move is a redistribution.
 //
 //   the tensor ...                        operand a or b               result c
-//   has no streamed dim                   moves whole at the start     sums all GEMMs, moves last
+//   has no streamed dim                   moves whole at the start     adds up GEMMs, then moves
 //   has one, needs no move (1)            is read in place             is written in place
 //   has one, must move                    each panel is copied         each panel moves, then is
 //                                         out of the shard and moves   copied into the shard

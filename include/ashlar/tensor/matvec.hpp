@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Products of a matrix and a vector. They communicate nothing. On each mesh axis, the operands must
-// have the placements of one of these rows, which are those of a contraction:
+// Products of a matrix and a vector. They communicate nothing. Each entry of the table gives the
+// placements of the two operands and of the result on one mesh axis (signature/contraction.hpp):
 //
 //   matmul(a, x)   a x     S(0), B -> S(0)   S(1), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
 //   matmul(x, a)   x^T a   B, S(1) -> S(0)   S(0), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
 //
-// The matrix may be transposed(a), which makes no copy. There is no form with a given placement of
-// the result: redistribute an operand first.
+// The matrix may be transposed(a), which makes no copy. Unlike the product of two matrices, this
+// one cannot be given the placement of its result: redistribute an operand first.
 
 #include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/matmul.hpp>

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Conversions between views of shards and the mdspan of any library. The type of the mdspan is
-// given, so this file works with std::mdspan, with the reference implementation in any namespace
-// and with cuda::std::mdspan:
+// Conversions between views of shards and the mdspan of any library. The program gives the type of
+// the mdspan, so this file works with std::mdspan, with cuda::std::mdspan, and with the reference
+// implementation in any namespace:
 //
 //   auto m = to_mdspan<std::mdspan<float, std::dextents<std::int64_t, 2>>>(x);
-//   auto m = to_mdspan(x);                     the same, where the compiler or the reference
-//                                              implementation (<experimental/mdspan>) has mdspan
+//   auto m = to_mdspan(x);                     chooses the type, if the compiler has <mdspan> or
+//                                              the reference implementation <experimental/mdspan>
 //   auto x = borrow_local(mesh, extents, p, to_strided_view(m));
 //
 // Nothing is copied.
@@ -33,8 +33,8 @@
 
 namespace ashlar {
 
-/// Returns an mdspan of any library as a view, over the same elements. Requires a layout with
-/// strides, as all layouts of the standard library are.
+/// Returns an mdspan of any library as a view, over the same elements. Requires a layout that has
+/// strides, as all layouts of the standard library have.
 template <class Mdspan>
 auto to_strided_view(Mdspan const& m) {
   constexpr auto rank = static_cast<int>(Mdspan::rank());
@@ -92,7 +92,7 @@ Mdspan to_mdspan(strided_view<T, Rank> const& v) {
 }
 
 /// Returns this rank's shard as an mdspan of the given type. Communicates nothing. Refuses a
-/// partial tensor, as local_view does; the addends are to_mdspan<...>(local_addends_view(x)).
+/// partial tensor, as local_view does. to_mdspan<...>(local_addends_view(x)) returns its addends.
 template <class Mdspan, distributed Tensor>
 Mdspan to_mdspan(Tensor const& x) {
   return to_mdspan<Mdspan>(local_view(x));

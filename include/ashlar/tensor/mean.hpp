@@ -4,9 +4,9 @@
 #pragma once
 
 // mean<d, ..>(x) is the mean over the dims d, .., which the result does not have. mean(x) is the
-// mean of all elements, as a tensor without dims. A mean is a sum divided by the number of its
-// elements, and has the placement of the sum: P on axes that split one of these dims. Nothing is
-// communicated.
+// mean of all elements, as a tensor without dims. A mean is the sum divided by the number of
+// elements that are summed, and has the placement of the sum: P on axes that split one of these
+// dims. Nothing is communicated.
 //
 // The mean is computed in accumulation_t<T>, and rounded once. A mean of no elements is NaN.
 

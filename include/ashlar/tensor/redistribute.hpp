@@ -5,7 +5,8 @@
 
 // Moves a tensor to another placement by the cheapest plan.
 //
-//   redistribute(x, sbp<S<0>, B>{})   the result is typed     x | to<S<0>, B>     the same
+//   redistribute(x, sbp<S<0>, B>{})   the result is typed
+//   x | to<S<0>, B>                   the same in pipe form
 //   redistribute(x, placement)        the result is tensor<…, dynamic>
 //   plan_redistribution(x, p)         the plan that redistribute(x, p) runs, printable
 //
@@ -32,13 +33,13 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan's steps on a routed tensor (layout/routing.hpp), which stores only the rows to
-/// which tokens are routed, and returns the moved tensor.
+/// Runs the plan's steps on a routed tensor, which stores for each token only the rows of the
+/// experts to which the token goes (layout/routing.hpp). Returns the moved tensor.
 template <class Processor>
 any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_plan const& plan) {
   auto const m = x.mesh();
-  // The sizes of shards depend on the routes, so memory may be exhausted on one rank alone. The
-  // other ranks must then not wait for it, so an exception abandons the mesh.
+  // The sizes of shards depend on the routes, so one rank alone may run out of memory. The other
+  // ranks must not wait for this rank then. So an exception abandons the mesh.
   abandon_on_exception const guard(m.operations());
   routed_steps<Processor> steps(x, plan);
   for (std::size_t k = 0; k < static_cast<std::size_t>(plan.steps.size()); ++k) {

@@ -9,11 +9,12 @@
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{})           from sbp<P>: encoded addends
 //   redistribute(s, sbp<B>{}, sync::wire<sync::int8>{})              from sbp<S<0>>: encoded shards
 //   redistribute(x, sbp<S<0>>{}, sync::wire<sync::int8>{}, errors)   with error feedback
-//   redistribute(x, placement, wires::int8)                          dynamic; from P to B by both
-//   plan_redistribution(x, placement, wires::int8)                   the plan that it runs
+//   redistribute(x, placement, wires::int8)                          dynamic; also from P to B
+//   plan_redistribution(x, placement, wires::int8)                   the plan of the dynamic form
 //
-// A typed redistribution from P to B does not compile unless the wire is linear (power_sgd): other
-// wires cannot be summed on the way, so the program has to say that the sum is encoded again.
+// A typed redistribution from P to B does not compile unless the wire is linear (power_sgd). Other
+// wires cannot be summed on the way, so the sum must be encoded again. The program has to ask for
+// this, with two redistributions or with the dynamic form.
 
 #include <memory>
 #include <utility>
@@ -84,10 +85,10 @@ auto run_encoded(Tensor const& x, placement const& target, wire_format const& wi
 
 }  // namespace detail
 
-/// Returns `x` with another placement, by the plan plan_encoded with the wire `Format`. Requires
-/// elements of type float in host memory, and a linear wire or no axis on which `x` is P and the
-/// result B. Communicates the collectives of this plan, with the exact bytes that it states.
-/// Throws ashlar::error if the placement does not fit the tensor.
+/// Returns `x` with another placement, by the plan that plan_encoded makes for the wire `Format`.
+/// Requires elements of type float in host memory. If the result is B on an axis on which `x` is P,
+/// requires a linear wire. Communicates the collectives of this plan, with the exact bytes that the
+/// plan states. Throws ashlar::error if the placement or the wire does not fit the tensor.
 template <distributed Tensor, static_placement Target, class Format>
   requires Tensor::is_static
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire) {
@@ -96,8 +97,8 @@ auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire
     return detail::run_encoded(x, value_of<Target>, wire.value, nullptr)
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }
-/// Redistributes x with error feedback: adds the errors of earlier redistributions to the values
-/// before they are encoded, and stores the new errors in `errors`.
+/// Overload with error feedback: adds the errors of earlier redistributions to the values before
+/// they are encoded, and stores the new errors in `errors`.
 template <distributed Tensor, static_placement Target, class Format>
   requires Tensor::is_static
 auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire,
@@ -108,9 +109,10 @@ auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire
         .template as<tensor_for<float, Tensor::rank, Target, typename Tensor::processor_type>>();
 }
 
-/// Returns `x` with another placement, by the plan plan_encoded. If the wire has error feedback,
-/// `errors` must not be null. Requires elements of type float in host memory. Communicates the
-/// collectives of this plan. Throws ashlar::error if the placement does not fit the tensor.
+/// Returns `x` with another placement, by the plan that plan_encoded makes for `wire`. If the wire
+/// has error feedback, `errors` must not be null. Requires elements of type float in host memory.
+/// Communicates the collectives of this plan. Throws ashlar::error if the placement or the wire
+/// does not fit the tensor.
 template <distributed Tensor>
 auto redistribute(Tensor const& x, placement const& target, wire_format const& wire,
                   wire_errors* errors = nullptr) {
@@ -120,7 +122,7 @@ auto redistribute(Tensor const& x, placement const& target, wire_format const& w
 }
 
 /// Returns the plan that redistribute(x, target, wire) runs. Communicates nothing. Throws
-/// ashlar::error if the placement does not fit the tensor.
+/// ashlar::error if the placement or the wire does not fit the tensor.
 template <distributed Tensor>
 plan_report plan_redistribution(Tensor const& x, placement const& target, wire_format const& wire) {
   return {detail::encoded_plan_to(x, target, wire)->plan, x.mesh().topology(), x.mesh().machine()};

@@ -9,8 +9,8 @@
 // the dims, and examples.
 //
 // On a mesh axis that splits a dim of the result, an operand that is repeated along this dim is B,
-// even if it has the dim with extent 1. An operand that is not repeated is split too. Nothing is
-// communicated.
+// even if it has the dim with extent 1. An operand that is not repeated along this dim is split as
+// the result is. Nothing is communicated.
 //
 // The type of a tensor contains its number of dims, but not its extents. So the compiler sees where
 // an operand lacks a dim, but not where an operand has extent 1. Typed operands with the same
@@ -42,8 +42,8 @@ concept combinable = distributed<X> && distributed<Y> &&
                      std::same_as<typename X::value_type, typename Y::value_type> &&
                      std::same_as<typename X::processor_type, typename Y::processor_type>;
 
-/// Chooses the message for placements that match no row of a table. Returns true for the message
-/// about partial operands, if an operand is partial or the numbers of axes differ.
+/// Chooses the message for placements that match no row of a table. The message about partial
+/// operands is right, and the result true, if an operand is partial or the numbers of axes differ.
 constexpr bool fails_as_partial(placement const& x, placement const& y) {
   for (int a = 0; a < x.axes() && a < y.axes(); ++a)
     if (x[a].is_partial() || y[a].is_partial()) return true;
@@ -90,7 +90,7 @@ inline constexpr bool fails_as_repeated = [] {
   else if constexpr (X::rank == Y::rank || !all_static<X, Y>) return false;
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
-/// Says whether the message about operands that are placed differently is the right one instead.
+/// Says whether, instead, the message about operands with different placements is the right one.
 template <class X, class Y>
 inline constexpr bool fails_as_alike = combinable<X, Y> && !fails_as_repeated<X, Y>;
 
@@ -106,7 +106,7 @@ matched_dims match_operands(char const* name, X const& x, Y const& y) {
 
 /// Returns the stride in a shard for each of the `rank` dims of the result. The dims of the shard
 /// have the letters `letters`, and its extent in dim d is size_of(d). The stride is 0 in dims along
-/// which the shard is repeated.
+/// which the shard is repeated: dims that it lacks, and dims with the letter '1'.
 template <class SizeOf>
 std::array<std::int64_t, max_rank + 1> repeated_strides(dim_letters const& letters, int rank,
                                                         SizeOf const& size_of) {

@@ -63,8 +63,8 @@ routed_rows const& rows_of_shard(std::shared_ptr<void> const& shard) {
 
 }  // namespace detail
 
-/// Returns a routed tensor (see above) at placement `p` whose shard is not initialized. The extents
-/// are [tokens.., experts, features], with the number of experts of each token in shape::chosen.
+/// Returns a routed tensor at placement `p` whose shard is not initialized. The extents are
+/// [tokens.., experts, features], with the number of experts of each token in shape::chosen.
 /// Communicates nothing. Throws ashlar::error if the routes do not fit the extents.
 template <distributed Tensor>
 Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, placement const& p,
@@ -83,8 +83,8 @@ Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, pl
       .template as<Tensor>();
 }
 
-/// Returns which rows of the routed tensor x (see above) this rank has. Throws ashlar::error if the
-/// tensor has no routes.
+/// Returns which rows of the routed tensor x this rank has. Throws ashlar::error if the tensor has
+/// no routes.
 template <distributed Tensor>
 routed_rows const& rows_of(Tensor const& x) {
   return detail::rows_of_shard<typename Tensor::processor_type>(x.shard());

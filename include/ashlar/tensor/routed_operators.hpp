@@ -15,9 +15,10 @@
 //   map(r, f)             f of each element
 //   combine(r)            [token, feature]: the sum of each token's rows
 //
-// Only the move communicates. dispatch and matmul have the signature tables of the contractions
-// `te,td->ted` and `ted,edf->tef` (signature/routed.hpp), and combine that of a sum over the
-// experts. The routes must be the same on all ranks. Routed tensors exist on the host only.
+// Only the move communicates. The signature tables of dispatch and matmul are those of the
+// contractions `te,td->ted` and `ted,edf->tef` (signature/routed.hpp). The table of combine is that
+// of a sum over the experts. The routes must be the same on all ranks. Routed tensors exist on the
+// host only.
 
 #include <memory>
 #include <utility>
@@ -30,7 +31,8 @@
 
 namespace ashlar {
 
-/// A routed tensor [token, expert, feature] (see above). Copies of this object share one shard.
+/// A routed tensor [token, expert, feature]. It stores only the rows of the experts to which each
+/// token goes. Copies of this object share one shard.
 template <class T, class Placement = dynamic>
 class routed {
  public:
@@ -69,7 +71,7 @@ struct routed_matmul_rule {
 using combine_rule = reduce_rule<3, 1u << 1, reduction::sum>;
 
 /// Adds the rows of each token to `sums`, an array [tokens, features] for the tokens of the box of
-/// `rows`. The caller sets it to zeros first.
+/// `rows`. The caller sets `sums` to zeros first.
 template <class A, class T>
 void add_rows(routed_rows const& rows, T const* values, A* sums) {
   std::int64_t const d = rows.features();
@@ -114,7 +116,7 @@ ill_formed dispatch(tensor<T, 2, Placement> const&, std::shared_ptr<routing cons
 }
 
 /// Returns r at another placement. Communicates the collectives of the cheapest plan, which
-/// plan_redistribution returns. How many bytes they send depends on the routes.
+/// plan_redistribution returns. How many bytes these collectives send depends on the routes.
 template <class T, class Placement, placement_argument Target>
 auto redistribute(routed<T, Placement> const& r, Target const& target) {
   auto moved = redistribute(r.as_tensor(), target);

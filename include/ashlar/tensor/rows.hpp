@@ -12,7 +12,8 @@
 //
 // A table may be split along its rows. take_rows then gives a partial result: each rank takes the
 // rows that it has, and zeros for the others. add_rows computes the gradient of take_rows. On axes
-// that split the ids, its table must be P. The signature tables are in signature/rows.hpp.
+// that split the ids, the table of add_rows must be P. The signature tables are in
+// signature/rows.hpp.
 //
 // On the host, an id that is not the number of a row is an error. The host cannot see the ids on a
 // device. There, take_rows gives zeros for such an id, and add_rows adds nothing. add_rows adds in

@@ -36,12 +36,13 @@ class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Begins the first step or, if `arrival` is given, begins it when `arrival` has ended. `tensors`
-  /// has one tensor for each plan of `together`, all with the same element type and on the same
-  /// mesh. A routed tensor must be the only tensor, and without `arrival`, because its rows must be
-  /// known now. All steps get their tickets now. (A ticket is a transfer's position in the order of
-  /// transfers along its mesh axes.) So these steps come before all transfers that the program
-  /// requests later. `errors` has the errors of each tensor, if the plans have error feedback.
+  /// Begins the first step. If `arrival` is given, the first step begins when `arrival` has ended.
+  /// `tensors` has one tensor for each plan of `together`, all with the same element type and on
+  /// the same mesh. If a tensor is routed, it must be the only one, and there must be no `arrival`,
+  /// because its rows must be known now. All steps get their tickets now. (A ticket is a transfer's
+  /// position in the order of transfers along its mesh axes.) So these steps come before all
+  /// transfers that the program requests later. `errors` has the errors of each tensor, if the
+  /// wires have error feedback.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
                std::unique_ptr<pending_operation> arrival = {},
                recycled_vector<wire_errors*> errors = {})
@@ -91,7 +92,7 @@ class running_plan final : public pending_operation {
 
  private:
   /// A step that is queued on the device, with the tensors that it reads. They must stay allocated
-  /// until the step has ended, so the step is destroyed first.
+  /// until the step has ended. So `step` is the last member, which is destroyed first.
   struct queued_step {
     recycled_vector<shard> source;
     std::unique_ptr<pending_operation> step;
@@ -211,10 +212,10 @@ class running_plan final : public pending_operation {
   }
 
   basic_mesh<Processor> mesh_;
-  char const* label_;  // names the tensors in messages, or null
+  char const* label_;  // names the tensors in error messages, or null
   recycled_vector<shard> x_, next_;
-  /// Brings the tensors x_ from another part of the mesh. It is destroyed before them, because its
-  /// messages may still use their memory.
+  /// The operation that brings the tensors x_ from another part of the mesh. It is destroyed before
+  /// x_, because its messages may still use the memory of x_.
   std::unique_ptr<pending_operation> arrival_;
   recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it

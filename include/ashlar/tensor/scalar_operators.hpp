@@ -142,7 +142,7 @@ ill_formed operator/(Scalar, X const&) {
   return {};
 }
 
-/// Returns x + a for each element x. Communicates nothing.
+/// Returns x + a, element by element. Communicates nothing.
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::shift_rule<X::rank>, X>
 auto operator+(X const& x, Scalar a) {
@@ -158,7 +158,7 @@ ill_formed operator+(X const&, Scalar) {
   return {};
 }
 
-/// Returns a + x for each element x. Communicates nothing.
+/// Returns a + x, element by element. Communicates nothing.
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::shift_rule<X::rank>, X>
 auto operator+(Scalar a, X const& x) {
@@ -174,7 +174,7 @@ ill_formed operator+(Scalar, X const&) {
   return {};
 }
 
-/// Returns x - a for each element x. Communicates nothing.
+/// Returns x - a, element by element. Communicates nothing.
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X> && locally_applicable<detail::lower_rule<X::rank>, X>
 auto operator-(X const& x, Scalar a) {
@@ -190,7 +190,7 @@ ill_formed operator-(X const&, Scalar) {
   return {};
 }
 
-/// Returns a - x for each element x. Communicates nothing.
+/// Returns a - x, element by element. Communicates nothing.
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X> &&
            locally_applicable<detail::subtract_from_rule<X::rank>, X>

@@ -217,7 +217,7 @@ class tensor {
   std::int64_t local_size(int dim) const { return box_[dim].size; }
   std::int64_t local_elements() const { return box_.elements(); }
 
-  /// Returns a new tensor with the same values.
+  /// Returns a tensor with the same values and a shard of its own.
   tensor clone() const {
     tensor copy(mesh(), extents_, placement());
     copy_elements(mesh_->processor(), static_cast<T const*>(data()), local_elements(), copy.data());

@@ -7,11 +7,11 @@
 // array, not how it is distributed: the other program sees an array with the extents of the shard.
 //
 //   auto array = to_dlpack(x);                             keeps the shard alive, and so the mesh
-//   PyCapsule_New(array.release(), "dltensor", ...);       hands both over
+//   PyCapsule_New(array.release(), "dltensor", ...);       hands the array to the other program
 //
-// The other program may keep the array longer than x. It must call the deleter before the
-// environment of MPI ends, as tensors must end before, and on the thread that uses the mesh,
-// because the mesh's allocator is not thread-safe.
+// The other program may keep the array longer than x exists. It must call the deleter before the
+// MPI environment ends (ashlar::mpi::environment), and on the thread that uses the mesh, because
+// the mesh's allocator is not thread-safe.
 
 #include <array>
 #include <cstddef>

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The errors that a rank has made when it encoded the blocks of one redistribution, for wires with
-// error feedback (plan/wire.hpp). The next run of the same redistribution adds them to its blocks:
+// The errors that one rank makes when it encodes the blocks of one redistribution, for wires with
+// error feedback (plan/wire.hpp). The next run of the same redistribution adds these errors to its
+// blocks:
 //
 //   wire_errors errors;
 //   auto g = redistribute(partial, sbp<S<0>>{}, sync::wire<sync::one_bit>{}, errors);
 //
-// They begin as zero. They take as many bytes as what is encoded (error_bytes). The checkpoints of
-// a training contain those of its gradients (checkpoint/training.hpp).
+// The first run adds zeros. error_bytes returns how many bytes the errors take. The checkpoints of
+// a training contain the errors of its gradients (checkpoint/training.hpp).
 
 #include <cstdint>
 #include <vector>
@@ -33,8 +34,8 @@ class wire_errors {
                                       ". Use one wire_errors for each tensor and its placements.");
     return errors;
   }
-  /// Returns the errors of step number `step`, with room for at least `count` elements. Those that
-  /// no run has made are zero. The address changes only if more room is asked for.
+  /// Returns the errors of step number `step`, with room for at least `count` elements. Errors that
+  /// no run has stored are zero. The address changes only if more room is asked for.
   float* room(std::size_t step, std::int64_t count) {
     if (of_.size() <= step) of_.resize(step + 1);
     auto& values = of_[step].values;
@@ -42,7 +43,7 @@ class wire_errors {
       values.resize(static_cast<std::size_t>(count));
     return values.data();
   }
-  /// Returns the errors of step number `step`; empty if it has not run and nobody has asked for room.
+  /// Returns the errors of step `number`. The list is empty if nothing has asked for them so far.
   std::vector<float> const& step(std::size_t number) const {
     static std::vector<float> const none;
     return number < of_.size() ? of_[number].values : none;

@@ -11,8 +11,8 @@
 //     "tensors": { "0.table": { "type": "F32", "shape": [7, 6], "pieces":
 //       [ { "file": 0, "begin": [0, 0], "shape": [4, 6], "position": 512 }, … ] } } }
 //
-// A piece is a box of the tensor: the values from index `begin` on, with extents `shape`. They are
-// at byte `position` of the file, row-major. Every value is in exactly one piece.
+// A piece is a box of the tensor: the values from index `begin` on, with extents `shape`. These
+// values are at byte `position` of the file, row-major. Every value is in exactly one piece.
 
 #include <cstdint>
 #include <cstdio>
@@ -52,8 +52,8 @@ struct checkpoint_index {
 };
 
 inline constexpr int checkpoint_version = 1;
-/// The largest number of steps that an index may state. A training that continues from there counts
-/// steps · micro-batches without overflow.
+/// The largest number of steps that an index may state. With this limit, the product of steps and
+/// micro-batches, which a continued training counts, does not overflow.
 inline constexpr std::int64_t most_steps = std::int64_t(1) << 40;
 
 /// Writes an index, which completes a checkpoint. Throws ashlar::error if it cannot be written.

@@ -10,7 +10,7 @@
 //   entry                                         if it is missing
 //   num_hidden_layers, hidden_size, vocab_size,
 //   intermediate_size, num_attention_heads,
-//   rms_norm_eps, tie_word_embeddings             unknown, and compared with nothing
+//   rms_norm_eps, tie_word_embeddings             the value is unknown and is not checked
 //   num_key_value_heads                           num_attention_heads
 //   head_dim                                      hidden_size / num_attention_heads
 //   rope_theta                                    10000
@@ -105,7 +105,7 @@ inline llama_config llama_config_of(nlohmann::json const& whole) {
   c.head_dim = number_entry(j, "head_dim");
   if (!c.kv_heads) c.kv_heads = c.heads;
   if (auto const* const e = entry_of(j, "rms_norm_eps")) c.epsilon = e->get<double>();
-  for (auto const* const from : {text, &whole})  // either may say it
+  for (auto const* const from : {text, &whole})  // either may have the entry
     if (from != nullptr && !c.is_tied)
       if (auto const* const t = entry_of(*from, "tie_word_embeddings")) c.is_tied = t->get<bool>();
   auto const* const rotary = entry_of(j, "rope_parameters");

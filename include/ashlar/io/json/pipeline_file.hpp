@@ -19,8 +19,8 @@
 // pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
-// These versions have the schedule 1F1B. If the plan has a schedule of its own, the version is 3.
-// In place of "stages" it has
+// Files of versions 1 and 2 have the schedule 1F1B. If the plan has a schedule of its own, the
+// version is 3. In place of "stages", the file then has
 //
 //   cuts          where the net is cut, as text (search/cut_text.hpp):
 //                 "embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy"
@@ -30,24 +30,24 @@
 //
 //   warm_ups      how many forward passes each part runs before its first backward pass:
 //                 [7, 5, 3, 1]
-//   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or the passes of
-//                 each part, a text each (step/pipeline/text.hpp):
+//   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or a list with one
+//                 text for each part, which has the passes of the part (step/pipeline/text.hpp):
 //                 ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]
 //
-// If a parameter is updated at another placement than that at which it is stored, the version is 4.
-// Then it has an entry "update", as in plan_file.hpp, and the other entries are as in one of the
-// versions above. If gradients have wires, the version is 5. Then their parameters have an entry
-// "wire", as in plan_file.hpp, and the other entries are as in version 4. If a training has plain
-// steps, the version is 6. Then there is an entry "plain_steps", as in plan_file.hpp, and the other
-// entries are as in version 5. If the net has mixtures of experts, the version is 7. Then elements
-// that route tokens have an entry "imbalance", as in plan_file.hpp, and the other entries are as in
-// version 6.
+// The other versions add entries that plan_file.hpp describes. A file has the lowest version that
+// has all entries of the plan:
+//
+//   4   "update" of parameters that are updated at another placement than that at which they are
+//       stored
+//   5   "wire" of parameters whose gradients have wires
+//   6   "plain_steps" of a training that has plain steps
+//   7   "imbalance" of elements that route tokens, in every net with mixtures of experts
 //
 // Loading a file checks that
 //
 //   the file is for the given mesh and net,
 //   the number of parts divides the extent of the axis,
-//   the schedule is of these stages and micro-batches, and can run,
+//   the schedule has the plan's numbers of stages and micro-batches, and can run,
 //   no stage begins inside a residual,
 //   the rule tables allow every element's placements.
 //

@@ -18,13 +18,14 @@
 
 namespace ashlar::io::detail {
 
-/// The entries that parameters may have beside those of version 1, and whether elements that route
-/// tokens have an imbalance.
+/// Which entries parameters may have in addition to those of version 1, and whether elements that
+/// route tokens have an imbalance.
 struct later_entries {
   bool update = false, rows = false, wire = false, delay = false, imbalance = false;
 };
 
-/// Throws ashlar::error if a parameter of a file has an entry that its version does not have.
+/// Throws ashlar::error if a parameter of a file has an entry that the file's version does not
+/// have.
 inline void refuse_unknown_entries(nlohmann::json const& p, later_entries const& known) {
   std::vector<std::string_view> keys{"name", "use", "grad", "store"};
   if (known.update) keys.push_back("update");
@@ -39,8 +40,8 @@ inline double imbalance_of(search::layer_spec const& spec) {
   return double(spec.y.fullest) / evenly_full;
 }
 
-/// Throws ashlar::error if an element that routes tokens is not for the imbalance of the layer in
-/// the net.
+/// Throws ashlar::error if the entry "imbalance" of an element that routes tokens differs from the
+/// imbalance of this layer in the net.
 inline void check_imbalance(nlohmann::json const& element, search::layer_spec const& spec) {
   double const own = imbalance_of(spec);
   double const imbalance = element.at("imbalance").get<double>();
@@ -57,7 +58,8 @@ inline void check_imbalance(nlohmann::json const& element, search::layer_spec co
             text(imbalance) + ", or search again for this net.");
 }
 
-/// Returns by how many steps the gradient of a parameter is delayed. The caller checks the number.
+/// Returns by how many steps the gradient of a parameter is delayed, or -1 if the number is out of
+/// range. The caller refuses -1.
 inline int delay_of(nlohmann::json const& p) {
   auto const steps = whole_number(p.at("delay"), "delay");
   return steps < 0 || steps > search::most_delay ? -1 : static_cast<int>(steps);
@@ -83,8 +85,8 @@ inline int plain_steps_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
-/// Returns the staleness (plan::staleness) of a file. A number out of range becomes -1, which no
-/// plan can have.
+/// Returns the staleness (plan::staleness) of a file, or -1 if the number is out of range. The
+/// caller refuses -1.
 inline int staleness_of(nlohmann::json const& j) {
   if (!j.contains("staleness")) return search::synchronous;
   auto const n = whole_number(j.at("staleness"), "staleness");

@@ -15,25 +15,23 @@
 //
 // x and y are the placements of an element's input and output, dx and dy those of their gradients.
 // A layer uses a parameter at placement "use" and makes its gradient at "grad". The parameter is
-// stored at "store". If the plan recomputes layers in the backward pass, the version is 2. Then an
-// entry such as "recomputed": 8 has the number of recomputed segments. If micro-batches take turns
-// (step/turns.hpp), the version is 3, and there is an entry such as "interleaved": 2 too. If a
-// parameter is updated at another placement than that at which it is stored, the version is 4. Then
-// the parameter has an entry "update" after "store", and the plan has the entries of version 3. If
-// gradients are kept in rows (step/row_exchange.hpp), the version is 5. Then their parameters have
-// an entry "rows": true, and the plan has the entries of version 4. If gradients have wires
-// (plan/wire.hpp), the version is 6. Then their parameters have an entry such as "wire":
-// "int8+feedback", and the plan has the entries of version 5. If gradients are delayed
-// (sync/delayed.hpp), the version is 7. Then their parameters have an entry such as "delay": 1, and
-// the plan has the entries of version 6. If a training has plain steps, which send gradients
-// without their wires, the version is 8. Then the plan has an entry such as "plain_steps": 30, and
-// the entries of version 7. If the net has mixtures of experts, the version is 9. Then an element
-// that routes tokens has an entry such as "imbalance": 1.2, which is moe_options::imbalance of the
-// net, and the plan has the entries of version 8. If parameters are stale (plan::staleness), the
-// version is 10. Then the plan has an entry such as "staleness": 4, and the entries of version 9.
-// Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
-// allow every element's placements. Costs are not stored: loading computes the costs for the given
-// machine.
+// stored at "store". The versions after 1 add these entries, and a file has the lowest version that
+// has all entries of its plan:
+//
+//   2    "recomputed": 8, the number of segments that the backward pass recomputes
+//   3    "interleaved": 2, if micro-batches take turns (step/turns.hpp)
+//   4    "update" of each parameter that is updated at another placement than "store"
+//   5    "rows": true of each parameter whose gradient is kept in rows (step/row_exchange.hpp)
+//   6    "wire": "int8+feedback" of each parameter whose gradient has a wire (plan/wire.hpp)
+//   7    "delay": 1 of each parameter whose gradient is delayed by 1 step (sync/delayed.hpp)
+//   8    "plain_steps": 30, the number of steps that send gradients without their wires
+//   9    "imbalance": 1.2 of each element that routes tokens in a mixture of experts, which is
+//        moe_options::imbalance of the net
+//   10   "staleness": 4, if parameters are stale (plan::staleness)
+//
+// From version 3 on, a file always has "recomputed" and "interleaved". Loading a file checks that
+// it is for the given mesh and net, and that the rule tables allow every element's placements.
+// Costs are not stored: loading computes the costs for the given machine.
 
 #include <ashlar/io/json/json_file.hpp>
 #include <ashlar/io/json/plan_entries.hpp>
@@ -129,9 +127,9 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net. `known` has the entries of the file's version. The turn of a
-/// branch has no rows, since the branch's ends determine its placements. Elements of gradients have
-/// `accumulation_size` bytes.
+/// fit the layer `spec` of the net. `known` says which entries the file's version has. The turn of
+/// a branch has no rule table, since the branch's ends determine its placements. Elements of
+/// gradients have `accumulation_size` bytes.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       search::element_kind kind, topology const& t,
                                       later_entries const& known, int accumulation_size) {

@@ -86,7 +86,7 @@ inline std::int64_t safetensors_element_size(std::string_view type) {
 }
 
 /// Returns the bytes that an entry must have, or -1 if an extent is negative, the number does not
-/// fit, or the type is unknown.
+/// fit into 64 bits, or the type is unknown.
 inline std::int64_t bytes_of(safetensors_entry const& e) {
   std::int64_t bytes = safetensors_element_size(e.type);
   if (bytes == 0) return -1;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reads and writes logs of trials (sync/tuning/trial.hpp) as JSON files. A file is a start of
-// sync::tune on the same cluster or on another one:
+// Reads and writes logs of trials (sync/tuning/trial.hpp) as JSON files. sync::tune can start from
+// such a file, on the cluster of the trials or on another one:
 //
 //   { "format": "ashlar trials", "version": 1, "parameters": 1234,
 //     "trials": [
@@ -12,11 +12,12 @@
 //         "totals": [ 12 numbers ], "picks": [ 0, 3, … ], "owners": [ -1, 2, … ],
 //         "division": { "kind": "by bytes", "size": 26214400, "first": -1 } }, … ] }
 //
-// "parameters" is the hash of the names and extents of the net's parameters, and "space" that of
+// "parameters" is the hash of the names and extents of the net's parameters. "space" is the hash of
 // net, mesh, layouts and machine. "influences" and "totals" are features of the strategy
-// (sync/tuning/influences.hpp, strategy_features.hpp). "picks" and "owners" have an entry for each
-// parameter: the number of its strategy, and its owner or -1. "kind" is "best", "by bytes" or "by
-// number". All seconds are positive. Influences are between -10 and 10. Unknown keys are errors.
+// (sync/tuning/influences.hpp, strategy_features.hpp). "picks" has the number of the strategy of
+// each parameter, and "owners" the owner of each parameter, or -1 if it has none. "kind" is "best",
+// "by bytes" or "by number". All seconds are positive. Influences are between -10 and 10. Unknown
+// keys are errors.
 
 #include <cmath>
 #include <limits>

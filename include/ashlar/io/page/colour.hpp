@@ -5,7 +5,7 @@
 
 // Chooses a colour for each rank of a mesh, so that the colour of a shard shows its owner:
 //
-//   hue         the position along the axes between nodes, or axis 0 if there are none
+//   hue         the position along the axes between nodes, or along axis 0 if there are none
 //   lightness   the position along the other axes
 //   grey        the shard is replicated along all axes that determine the hue
 //

@@ -6,8 +6,8 @@
 // Draws the elements of a plan, from the first to the last: layers, and the beginnings and ends of
 // residuals. Each element is one row, which shows the element's tensors divided into shards. A bar
 // in the row shows the element's seconds. The collectives that bring the activation to the element
-// are listed above the row. Those inside the element, those of its parameters and those of the
-// gradient that comes back to it from the next element are listed below. Repeated blocks of
+// are listed above the row. The collectives inside the element, those of its parameters, and those
+// that bring the gradient back from the next element are listed below the row. Repeated blocks of
 // elements appear once.
 
 #include <string>

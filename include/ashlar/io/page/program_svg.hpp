@@ -26,7 +26,7 @@ inline constexpr std::size_t most_drawn_actions = 6000;
 
 /// Returns the CSS classes (style.hpp) of the box of a computation or a transfer. They are the
 /// colour and, if `second` is true, a darker border. If micro-batches take turns, this border marks
-/// every second one.
+/// every second micro-batch.
 inline std::string box_kind(step::action_kind kind, bool second) {
   bool const forward = kind == step::action_kind::forward || kind == step::action_kind::recompute;
   return std::string(forward                                      ? "fw"
@@ -41,8 +41,8 @@ inline std::string box_kind(step::phase when, bool second) {
          (second ? " c2" : "");
 }
 
-/// Returns the name of what a transfer moves. A bucket, which is several moves in one, has the name
-/// of its first move.
+/// Returns a text that says what a transfer moves. A bucket is several moves in one transfer: its
+/// text names the first move and says how many others there are.
 template <int N>
 std::string moved_text(step::basic_problem<N> const& net, step::program const& p, int number) {
   auto const& move = p.moves[static_cast<std::size_t>(number)];
@@ -55,7 +55,7 @@ std::string moved_text(step::basic_problem<N> const& net, step::program const& p
          to_string(path.from) + " → " + to_string(path.to);
 }
 
-/// Returns the chart of a program with this timeline, as one SVG element.
+/// Returns the chart of a program with the timeline `when`, as one SVG element.
 template <int N>
 std::string program_svg(step::basic_problem<N> const& net, step::program const& p,
                         step::timeline const& when) {

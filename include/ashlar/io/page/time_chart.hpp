@@ -31,7 +31,7 @@ struct time_chart {
     return "<text class='" + std::string(kind) + "' x='" + number(at) + "' y='" + number(up) +
            "'>" + what + "</text>";
   }
-  /// Returns the name of the row at height `y`.
+  /// Returns the text that names the row at height `y`.
   std::string label(double y, std::string const& what) const {
     return text(left - 8, y + 14, "r", what);
   }

@@ -15,8 +15,9 @@
 //             of the node that holds it. The ports of this stage are the ranks of one node.
 //
 // The ranks of a node share its interface. Inside a node, each rank has a link of its own. A
-// message costs its latency both on the rank that sends it and on the rank that receives it. So the
-// latency of a stage in one period is that of the rank with the most messages.
+// message costs its latency both on the rank that sends it and on the rank that receives it. So in
+// one period, the latency of a stage is the sum of the latencies on the rank with the most
+// messages.
 
 #include <vector>
 
@@ -39,7 +40,7 @@ struct crossing {
   std::vector<port_schedule> inside;
   int chunks = 1;
   double seconds = 0;
-  double bound = 0;  ///< a lower bound of `seconds` for every crossing by these stages
+  double bound = 0;  ///< a lower bound of the seconds of every crossing in these stages
   friend constexpr bool operator==(crossing const&, crossing const&) = default;
 };
 

@@ -106,8 +106,9 @@ class open_shop {
     std::int64_t size;
   };
 
-  /// Sorts the entries of a row of the matrix. Large entries come first, so they are tried first
-  /// for a round. A round of large entries carries many elements for the price of one latency.
+  /// The order of the entries of a row of the matrix. Large entries come first, so they are tried
+  /// first for a round. A round of large entries carries many elements for the price of one
+  /// latency.
   static constexpr bool comes_before(entry const& a, entry const& b) {
     return a.size != b.size ? a.size > b.size : a.column < b.column;
   }

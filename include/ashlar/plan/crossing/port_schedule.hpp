@@ -5,11 +5,12 @@
 
 // The order of a crossing between ports, as data. Each share of a task goes along a chain of ports:
 // from its sender to the first receiver, from there to the next one, and so on, so that a sender
-// sends each element once. All shares are cut in K equal chunks. Time is divided into periods. In
+// sends each element once. All shares are cut into K equal chunks. Time is divided into periods. In
 // period q, hop h of each share carries chunk q - h, which has arrived in the period before. All
 // periods have the same rounds (open_shop.hpp), so a crossing takes K + hops - 1 periods, where
 // `hops` is the number of hops of the longest chain. Each round of a period costs the latency of a
-// message, so chunks.hpp weighs latency against the filling of the chains.
+// message. So a large K costs more latency, and a small K costs more time to fill the chains
+// (chunks.hpp).
 
 #include <cstdint>
 #include <vector>

@@ -6,7 +6,7 @@
 // The messages of a crossing between ranks, in the order in which all ranks begin them. Each
 // message carries a range of the elements of a unit task, in row-major order of the task's region.
 // If a message passes on what another message brought, it comes later in the order. So ranks that
-// carry out their messages in this order never wait for each other in a circle.
+// carry out their messages in this order cannot deadlock.
 //
 // Successive messages form groups, which have the same numbers on all ranks. A message of a group
 // passes on nothing that another message of the group brings, so the messages of a group may go at
@@ -82,8 +82,8 @@ constexpr void transfers_of_period(stage_of_crossing const& stage, int period, i
 
 }  // namespace detail
 
-/// Calls f(transfer) for each message of a crossing, in order, or only for the messages that rank
-/// `only` sends or receives.
+/// Calls f(transfer) for each message of a crossing, in order. If `only` is not negative, calls it
+/// only for the messages that rank `only` sends or receives.
 template <class F>
 constexpr void for_each_transfer(crossing const& c, nodes_of_mesh const& nodes, F const& f,
                                  int only = -1) {

@@ -18,14 +18,16 @@
 //   z = sum u          du = dz, repeated
 //   z = max u          du = dz / n * m. Here m is 1 where u = z and 0 elsewhere; n = sum of m
 //   z = softmax u      du = z * (dz - sum(dz * z))
-//   z = permute u      du = dz in the order of u; likewise z = reshape u
-//   z = keep u v       du = keep dz v; likewise z = drop u v
+//   z = permute u      du = dz in the order of u
+//   z = reshape u      du = dz with the extents of u
+//   z = keep u v       du = keep dz v
+//   z = drop u v       du = drop dz v
 //   z = cumulate u     du = cumulate dz in the other direction
 //   z = join u v       du = the first part of dz      dv = the last part of dz
 //   z = slice u        du = pad dz
 //   z = take_rows u v  du = add_rows dz v
 //
-// A mask v of keep or drop and the numbers v of take_rows have the gradient 0.
+// A mask v of keep or drop and the row numbers v of take_rows have the gradient 0.
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
@@ -45,8 +47,8 @@ struct differentiated_formula {
   int x = 0, y = 0, dy = 0, dx = 0;
   /// The node of the targets, if the formula is a loss.
   int target = -1;
-  /// If the formula joins the outputs of the two nets of a branch: the node of the first one, which
-  /// is then weights[0], and x is the second one.
+  /// If the formula joins the outputs of the two nets of a branch: the node of the first net's
+  /// output, which is also weights[0]. x is then the output of the second net. Otherwise -1.
   int first = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< the word before a weight's name in error messages
@@ -83,8 +85,8 @@ class differentiation {
   constexpr int product(int u, int v) { return add_pair(g_, operation::multiply, u, v); }
   constexpr int quotient(int u, int v) { return add_pair(g_, operation::divide, u, v); }
 
-  /// Adds to the adjoints of the operands of node z. `dz` is the adjoint of z. It may have extent 1
-  /// in dims along which its values are equal.
+  /// Adds to the adjoints of the operands of node z what they get from `dz`, the adjoint of z. `dz`
+  /// may have extent 1 in dims along which its values are equal.
   constexpr void add_adjoints(int z, int dz) {
     node const n = g_[z];
     switch (n.what) {
@@ -143,7 +145,8 @@ class differentiation {
   }
 
   /// Gives `dz`, the adjoint of z = u + v, to the operand u. If u was repeated along a dim in which
-  /// dz has extent 1, all its copies have this one adjoint, so dz is repeated first.
+  /// dz has extent 1, the adjoint of u is the sum over all copies of u. So dz is repeated first, so
+  /// that the sum counts every copy.
   constexpr void give_repeated(int z, int u, int dz) {
     shape const &full = g_[z].extents, &have = g_[dz].extents, &own = g_[u].extents;
     bool lacks = false;
@@ -169,7 +172,7 @@ class differentiation {
     sum = sum < 0 ? summed : add_pair(g_, operation::add, sum, summed);
   }
 
-  /// Returns `value` with all extents of node `like`.
+  /// Returns `value` repeated to the extents of node `like`.
   constexpr int repeated(int value, int like) {
     if (g_[value].extents == g_[like].extents) return value;
     node n;
@@ -234,8 +237,8 @@ constexpr void find_joined(differentiated_formula& f) {
   }
 }
 
-/// Adds its gradient to a formula of which x, y and the weights are known. Throws ashlar::error if
-/// the formula does not use x or one of its weights, or has too many operators.
+/// Adds the gradient to a formula whose x, y and weights are set. Throws ashlar::error if the
+/// formula does not use x or one of its weights, or has too many operators.
 constexpr void differentiate(differentiated_formula& f) {
   f.forward = f.g.size();
   node dy;

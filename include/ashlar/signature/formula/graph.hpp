@@ -10,7 +10,7 @@
 //   symbol.hpp     builds a graph from a function that is called with symbols
 //   adjoint.hpp    adds the gradient, which consists of operators of the same kinds
 //   rows.hpp       the signature table of each node, and the training rows of the whole formula
-//   placements.hpp where all tensors lie on all axes of a mesh
+//   placements.hpp the placements of all tensors, on all axes of a mesh
 //   passes.hpp     what a forward and a backward pass compute, keep and compute again
 //
 // Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small
@@ -153,7 +153,7 @@ struct node {
   operation what = operation::input;
   function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
-  int weight = 0;              ///< the number of the weight, or for `part` that of the part
+  int weight = 0;              ///< the number of the weight; for `part`: 0 first, 1 last part
   double number = 0;  ///< an operator's number a, the first index of slice and pad, or a direction
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
@@ -189,9 +189,9 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 struct graph {
   char const* name = "formula";  ///< the name of the formula in errors
   inplace_vector<node, max_nodes> nodes;
-  /// Says whether node i is a contraction whose only use is a sum, such as that with a bias. The
-  /// bias is first written to all rows of the sum, and then the product is added to it. adjoint.hpp
-  /// finds these contractions.
+  /// Says whether node i is a contraction whose only use is an addition, such as that of a bias.
+  /// The bias is first written to all rows of the result, and then the product is added to it.
+  /// adjoint.hpp finds these contractions.
   bool joins_sum[max_nodes]{};
 
   /// Returns the operand of node i that is a contraction with joins_sum, or -1 if there is none.
@@ -229,7 +229,7 @@ constexpr double flops_of(graph const& g, int i) {
 
 namespace detail {
 
-/// Adds an operator of one operand whose result has the same extents.
+/// Adds an operator of one operand whose result has the extents of the operand.
 constexpr int add_map(graph& g, operation what, int a, double number, function f = function::exp) {
   node n;
   n.what = what;
@@ -284,8 +284,8 @@ constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
   return g.add(n);
 }
 
-/// Adds the product of u [lead.., k] and v [k, n] or [lead.., k, n]. Throws ashlar::error if the
-/// extents do not fit.
+/// Adds the product of node a [lead.., k] and node b [k, n] or [lead.., k, n]. Throws ashlar::error
+/// if the extents do not fit.
 constexpr int add_product(graph& g, int a, int b) {
   shape const x = g[a].extents, y = g[b].extents;
   int const lead = x.rank() - 2, batch = y.rank() - 2;
@@ -302,8 +302,8 @@ constexpr int add_product(graph& g, int a, int b) {
   return add_contraction(g, a, b, rows + k, first_letters(batch) + k + n, rows + n);
 }
 
-/// Adds an operator of one operand with other dims: those of letters `out` and extents `extents`.
-/// `number` is its node::weight.
+/// Adds an operator of one operand whose result has other dims: the letters `out` and the extents
+/// `extents`. `number` becomes node::weight.
 constexpr int add_with_dims(graph& g, operation what, int a, dim_letters const& in,
                             dim_letters const& out, shape const& extents, int number = 0) {
   node n;
@@ -316,7 +316,7 @@ constexpr int add_with_dims(graph& g, operation what, int a, dim_letters const& 
   return g.add(n);
 }
 
-/// Adds the maximum over the dims of mask `dims`, which stay with extent 1.
+/// Adds the maximum of node a over the dims in the bit mask `dims`, which stay with extent 1.
 constexpr int add_largest(graph& g, int a, unsigned dims) {
   shape extents = g[a].extents;
   auto const in = first_letters(extents.rank());
@@ -326,7 +326,7 @@ constexpr int add_largest(graph& g, int a, unsigned dims) {
   return add_with_dims(g, operation::largest, a, in, out, extents);
 }
 
-/// Adds u with its dim order[i] as dim i.
+/// Adds a permutation of the dims of node a: dim i of the result is dim order[i] of a.
 constexpr int add_permutation(graph& g, int a, inplace_vector<int, max_rank> const& order) {
   auto const in = first_letters(order.size());
   dim_letters out;
@@ -338,8 +338,8 @@ constexpr int add_permutation(graph& g, int a, inplace_vector<int, max_rank> con
   return add_with_dims(g, operation::permute, a, in, out, extents);
 }
 
-/// Adds u with the dims `first` to `last` replaced by dims of the extents `parts`. The letters of
-/// all other dims are the same before and after.
+/// Adds node a with its dims `first` to `last` replaced by dims of the extents `parts`. The letters
+/// of all other dims are the same before and after.
 constexpr int add_reshape(graph& g, int a, int first, int last, shape const& parts) {
   shape const x = g[a].extents;
   dim_letters in, out;

@@ -42,8 +42,9 @@ constexpr einsum_order order_of_contraction(node const& n) {
 
 namespace detail {
 
-/// Marks the nodes that a pass computes and reads to get node i. It computes nodes with a number of
-/// `recomputed_from` or more, and element-wise nodes. It reads all others.
+/// Marks the nodes that a pass computes and reads to get node i. The pass computes nodes with a
+/// number of `recomputed_from` or more, and earlier nodes that are element-wise and not the sum of
+/// a product and a bias. It reads all others.
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
@@ -140,7 +141,7 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
   auto const computed = order_of(g, pass.computes);
   for (int first = 0; first < computed.nodes.size();) {
     int const end = computed.end_of_group(first);
-    int inside[max_nodes]{};  // the uses by nodes of the group
+    int inside[max_nodes]{};  // by node: its uses in the group
     if (end - first > 1)
       for (int p = first; p < end; ++p) {
         ++inside[g[computed.nodes[p]].a];
@@ -227,9 +228,9 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
   return work;
 }
 
-/// Returns the contraction z = u v that has most of the flops of y, or -1. The dims of u must be
-/// those of x, which is so if u has the extents of x and follows from no other contraction. The
-/// dims of z must be those of y, and v must be a matrix.
+/// Returns the contraction z = u v that has at least dominant_part of the flops of y, or -1 if
+/// there is none. The dims of u must be those of x, which is so if u has the extents of x and
+/// follows from no other contraction. The dims of z must be those of y, and v must be a matrix.
 constexpr int dominant_product(differentiated_formula const& f) {
   graph const& g = f.g;
   auto const forward = forward_nodes(f);

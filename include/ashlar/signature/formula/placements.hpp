@@ -22,7 +22,8 @@ struct formula_placements {
 
 namespace detail {
 
-/// Returns the placement of `value` repeated to the extents of a tensor at `like`.
+/// Returns the placement of `value` repeated to the extents of a tensor with placement `like`. If
+/// `table` has no row for this on an axis, writes the axis to `axis` and returns nothing.
 constexpr std::optional<placement> repeated_placement(signature_table const& table, int* axis,
                                                       placement const& value,
                                                       placement const& like) {

@@ -7,7 +7,7 @@
 // single compile error, and the message of the error says what formulas have instead:
 //
 //   u < v   equal(u, v)   max(u, v)   argmax<0>(u)   ..
-//                                 the operators of formulas, or a layer of one's own
+//                                 the operators of formulas, or a layer of your own
 //   split_axis<0>(u, {4, 8})   merge_axes<0>(u)   reshape(u, {..})   dot(u, v)   ..
 //                                 the operators of formulas that compute the same
 //   sum<0>(u)   max<0>(u)   ..    sum(u, 0): the dims are arguments

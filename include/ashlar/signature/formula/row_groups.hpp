@@ -153,7 +153,7 @@ class row_grouping {
   graph const& g_;
   int like_[max_nodes]{};
   inplace_vector<int, max_nodes> open_;  ///< the group that is being formed
-  int rows_ = -1;                        ///< first_like of its nodes
+  int rows_ = -1;                        ///< first_like of the nodes in open_
   int groups_ = 0;
   pass_order order_;
 };

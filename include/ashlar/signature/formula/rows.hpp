@@ -11,19 +11,22 @@
 // without a row.
 //
 //   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
-//   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
+//   dx        must be split as x if x is split, else B or P
+//   gradients of weights           must be split as the weight if it is split, else B or P
 //
-// The two tensors that a formula joins at the end of a branch lie alike, and so do their gradients.
+// The two tensors that a formula joins at the end of a branch have the same placement, and so do
+// their gradients.
 //
-// A row that reads weights as partial sums is dropped if there is the same row with these weights
-// read whole. What remains are rows in which a weight is added to a tensor that is partial in any
-// case, such as the bias of a linear layer whose input features are split.
+// A row that reads weights as partial sums is dropped if another row differs from it only in that
+// it reads these weights whole. What remains are rows in which a weight is added to a tensor that
+// is partial in any case, such as the bias of a linear layer whose input features are split.
 //
 // A row that splits a tensor of the layer is dropped if every rank repeats products that cost much,
 // because the search prices a row as if the ranks divided all work of the layer (step/work.hpp).
 //
-// A sum of several uses of a tensor needs all addends in one placement. That excludes rows that a
-// layer written by hand could have by completing one addend first.
+// The gradient of a tensor with several uses is a sum, all of whose addends need the same
+// placement. So some rows are missing that a layer written by hand could have, if it reduced one
+// addend first.
 
 #include <cstdint>
 
@@ -34,7 +37,7 @@
 
 namespace ashlar::formulas {
 
-/// Returns whether a placement is no partial maximum or minimum, which training does not use.
+/// Returns whether a placement is not a partial maximum or minimum, which training does not use.
 constexpr bool is_added(axis_placement const& p) {
   return !p.is_partial() || p.op == reduction::sum;
 }
@@ -137,13 +140,13 @@ struct local_row {
 /// The reasons for which no training row is local:
 ///
 ///   no_row     an operator has no row in its table
-///   gradient   the gradient of x or of a weight would not lie like its tensor
+///   gradient   the gradient of x or of a weight would not fit its tensor (is_gradient_of)
 enum class obstacle_kind : signed char { none, no_row, gradient };
 
 struct obstacle {
   obstacle_kind kind = obstacle_kind::none;
   int node = -1;        ///< the operator, or x or the weight
-  axis_placement a, b;  ///< where the operands lie, or the gradient and its tensor
+  axis_placement a, b;  ///< placements of the operands, or of the gradient and its tensor
 };
 
 /// Tries all placements on one axis.
@@ -359,8 +362,8 @@ constexpr formula_rows training_rows(differentiated_formula const& f) {
   return rows;
 }
 
-/// Returns a sentence that says why no row has x at `x` along a mesh axis, wherever the weights
-/// lie. Returns an empty text if there is such a row.
+/// Returns a sentence that says why no row has x at `x` along a mesh axis, whatever the placements
+/// of the weights. Returns an empty text if there is such a row.
 inline std::string refusal(differentiated_formula const& f, axis_placement const& x) {
   axis_placement role = x;
   role.depth = 0;

@@ -17,7 +17,7 @@ constexpr dim_letters letters_with(int rank, int dim, char changed) {
   return letters;
 }
 
-/// Adds u and v, one after the other along dim `dim`. Throws ashlar::error if the extents of
+/// Adds the concatenation of nodes a and b along dim `dim`. Throws ashlar::error if the extents of
 /// another dim differ.
 constexpr int add_join(graph& g, int a, int b, int dim) {
   shape const x = g[a].extents, y = g[b].extents;
@@ -40,15 +40,16 @@ constexpr int add_join(graph& g, int a, int b, int dim) {
   return g.add(n);
 }
 
-/// Adds the part with the letters `part` and these extents of u, which is a join with the letters
-/// `joined`: the first part if `which` is 0, and the last one if it is 1.
+/// Adds a part of node a, whose dims have the letters `joined` of a join's result. The part has the
+/// letters `part` and the given extents. It is the first part of a if `which` is 0, and the last
+/// part if `which` is 1.
 constexpr int add_part(graph& g, int a, dim_letters const& joined, dim_letters const& part,
                        int which, shape const& extents) {
   return add_with_dims(g, operation::part, a, joined, part, extents, which);
 }
 
-/// Adds the indices [begin, begin + size) of dim `dim` of u. Throws ashlar::error if u does not
-/// have them.
+/// Adds a slice of node a: the indices [begin, begin + size) of dim `dim`. Throws ashlar::error if
+/// a does not have these indices.
 constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64_t size) {
   shape const x = g[a].extents;
   if (begin < 0 || size < 1 || (x[dim] != -1 && (begin > x[dim] || size > x[dim] - begin)))
@@ -67,8 +68,9 @@ constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64
   return g.add(n);
 }
 
-/// Adds the operator `what`, which makes the gradient of operand a of node `of` from the gradient
-/// `dz` of its result. Its dims, its number and its other operand are those of the node.
+/// Adds the operator `what`, which makes the gradient of operand a of node `of` from `dz`, the
+/// gradient of the node's result. The operator has the dims, the number and the operand b of the
+/// node.
 constexpr int add_adjoint(graph& g, operation what, int dz, node const& of) {
   node n;
   n.what = what;
@@ -82,8 +84,8 @@ constexpr int add_adjoint(graph& g, operation what, int dz, node const& of) {
   return g.add(n);
 }
 
-/// Adds the rows of the table u whose numbers are the elements of v. A table has the dims [rows,
-/// columns..], and the result [the dims of v.., columns..].
+/// Adds the rows of node `table` whose numbers are the elements of node `ids`. The table has the
+/// dims [rows, columns..], and the result [the dims of ids.., columns..].
 constexpr int add_taken_rows(graph& g, int table, int ids) {
   shape const x = g[table].extents, numbers = g[ids].extents;
   if (x.rank() == 0 || x.rank() - 1 + numbers.rank() > max_rank)

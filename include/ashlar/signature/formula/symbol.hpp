@@ -14,17 +14,17 @@
 //   exp log sqrt rsqrt tanh sigmoid silu erf abs relu gelu (u)    of each element
 //   pow(u, a)                     each element to the power of the number a
 //   sum(u, d..)  mean(u, d..)     over the dims d.., which stay with extent 1; -1 is the last dim
-//   max(u, d..)  min(u, d..)      the same; equal maxima share the gradient
+//   max(u, d..)  min(u, d..)      over the dims d.., as sum; equal maxima share the gradient
 //   softmax(u)  softmax(u, d)     along the last dim, or along dim d
 //   einsum<"bsd,df->bsf">(u, v)   products and sums by letters, as for tensors
 //   einsum<"bsd->sbd">(u)         another order of dims, by letters
 //   permute<1, 0, 2>(u)           dims 1, 0 and 2 of u become dims 0, 1 and 2
-//   transpose<0, 2>(u)            with dims 0 and 2 swapped; transpose(u) of a matrix
+//   transpose<0, 2>(u)            u with dims 0 and 2 swapped; transpose(u) is for matrices
 //   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
 //   flatten<1, 2>(u)              dims 1 to 2 become one dim
-//   concat<0>(u, v, ..)           one after the other along dim 0, which no mesh axis may split
-//   slice<0>(u, begin, size)      the indices [begin, begin + size) of dim 0, which no mesh axis may
-//                                 split
+//   concat<0>(u, v, ..)           u, v, .. joined along dim 0, which no mesh axis may split
+//   slice<0>(u, begin, size)      the indices [begin, begin + size) of dim 0, which no mesh axis
+//                                 may split
 //   cumulative_sum<0>(u)          along dim 0, which no mesh axis may split
 //   where(m, u, v)                u where the mask m is not 0, and v elsewhere; u or v may be a
 //                                 number. A mask has the gradient 0.
@@ -35,9 +35,9 @@
 //   expect_extent(u, d, n)        refuses u unless its dim d has extent n
 //
 // No other operator compiles on symbols. refused_operators.hpp has the other operators of
-// ashlar/tensor.hpp, and what the compiler says of them. Operators on symbols are written without a
-// namespace, or as those on tensors: ashlar::matmul(u, v). Extents that do not fit throw
-// ashlar::error.
+// ashlar/tensor.hpp, and what the compiler says of them. A function may write operators on symbols
+// without a namespace, or with the namespace of those on tensors: ashlar::matmul(u, v). Extents
+// that do not fit throw ashlar::error.
 
 #include <ashlar/signature/formula/refused_operators.hpp>
 #include <ashlar/signature/formula/symbol_choices.hpp>
@@ -117,7 +117,7 @@ ASHLAR_FORMULA_FUNCTION(relu)
 ASHLAR_FORMULA_FUNCTION(gelu)
 #undef ASHLAR_FORMULA_FUNCTION
 
-/// Returns each element of u to the power of a, as std::pow.
+/// Returns each element of u raised to the power a, as std::pow does.
 template <int Rank>
 constexpr symbol<Rank> pow(symbol<Rank> u, double a) {
   return detail::with_number(operation::power, u, a);
@@ -164,7 +164,8 @@ constexpr symbol<Rank> min(symbol<Rank> u, Dim... dims) {
   return -max(-u, dims...);
 }
 
-/// Throws ashlar::error if dim `dim` of u does not have the extent `expected`. The last dim is -1.
+/// Throws ashlar::error if dim `dim` of u does not have the extent `expected`. A `dim` of -1 is the
+/// last dim.
 template <int Rank>
 constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
   int const d = detail::dim_of(u, dim, "expect_extent");
@@ -178,7 +179,7 @@ constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
 
 namespace ashlar {
 
-// A function that names an operator with its namespace also works on symbols.
+// These declarations let a function write ashlar::matmul(u, v) and the like for symbols, too.
 using formulas::exp, formulas::log, formulas::sqrt, formulas::rsqrt, formulas::tanh,
     formulas::sigmoid, formulas::silu, formulas::erf, formulas::abs, formulas::relu, formulas::gelu,
     formulas::pow, formulas::matmul, formulas::sum, formulas::mean, formulas::max, formulas::min,

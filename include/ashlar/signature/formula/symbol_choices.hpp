@@ -13,7 +13,7 @@ namespace ashlar::formulas {
 
 namespace detail {
 
-/// Returns the number a with the extents of u.
+/// Returns a symbol with the extents of u, all of whose elements are the number a.
 template <int Rank>
 constexpr symbol<Rank> filled(symbol<Rank> u, double a) {
   return with_number(operation::shift, pair(operation::drop, u, u), a);  // drop makes zeros
@@ -70,7 +70,7 @@ constexpr symbol<Rank> cumulative_sum(symbol<Rank> u) {
 }
 
 /// Returns row ids[i] of the table for each i: [the dims of ids.., columns..]. An id that is not
-/// the number of a row is an error where the formula is computed. The ids have the gradient 0.
+/// the number of a row is an error when the formula is computed. The ids have the gradient 0.
 template <int Table, int Ids>
 constexpr auto take_rows(symbol<Table> table, symbol<Ids> ids) {
   static_assert(Table == any_rank || Table >= 1, "formula: the table of take_rows has no rows.");

@@ -15,8 +15,8 @@ namespace ashlar::formulas {
 /// The rank of a symbol whose number of dims the compiler does not know.
 inline constexpr int any_rank = -1;
 
-/// A tensor of `Rank` dims in a formula, or of any number of dims. It refers to the formula's
-/// graph, which must outlive it.
+/// A tensor of `Rank` dims in a formula. If `Rank` is any_rank, it may have any number of dims. The
+/// symbol refers to the formula's graph, which must outlive it.
 template <int Rank>
 struct symbol {
   static constexpr int rank = Rank;
@@ -64,7 +64,8 @@ constexpr int dim_of(symbol<Rank> u, int dim, char const* name) {
   return d;
 }
 
-/// Returns the mask of the given dims of u.
+/// Returns the given dims of u as a bit mask. Throws ashlar::error if u lacks a dim or if a dim is
+/// named twice.
 template <int Rank, class... Dim>
 constexpr unsigned dims_of(symbol<Rank> u, char const* name, Dim... dims) {
   unsigned mask = 0;
