@@ -266,9 +266,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements and wires, the number of recomputed segments, the number of
-/// micro-batches, the number of micro-batches that are interleaved, the number of plain steps, and
-/// the staleness. The hash distinguishes plans of the same problem.
+/// Returns a hash of a plan: of its placements, wires, delays and gradients in rows, its numbers of
+/// recomputed segments, micro-batches, interleaved micro-batches and plain steps, and its
+/// staleness. The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;
