@@ -15,9 +15,9 @@
 //                                  fit
 //
 // All groups of a mesh run at once, as in a redistribution. So in the second row, R groups share
-// the link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the second)
-// is measured. A permute needs two axes of the same extent e, so a permute is only measured if m is
-// a square.
+// the link of a node to other nodes. In the first row every divisor m >= 2 of R is measured, and in
+// the second row every divisor m >= 2 of N. A permute needs two axes of the same extent, so it is
+// only measured if m is a square.
 
 #include <algorithm>
 #include <vector>
