@@ -24,7 +24,7 @@ cmake_minimum_required(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 compile_command(command)
-# An error in a nested template names the file from which it was used only without a limit.
+# Only without a limit does an error in a nested template name the file that used the template.
 list(APPEND command -fdiagnostics-color=never -ftemplate-backtrace-limit=0)
 
 set(ENV{LC_ALL} C) # plain quotes and English messages
