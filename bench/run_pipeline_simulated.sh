@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/pipeline_simulated.md: steps of pipelines on simulated
+# Updates the tables of bench/results/pipeline_simulated.md: simulates steps of pipelines on
 # clusters.
 set -euo pipefail
 

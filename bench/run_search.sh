@@ -65,7 +65,7 @@ table_of() {
     }' "$figures/table.csv"
 }
 
-# noise: prints how much more than the optimum plans cost that were searched with wrong parameters
+# noise: prints how much more than the optimum a plan costs if it was searched with wrong parameters
 # of the machine. The table has a row for each net and mesh.
 noise() {
   awk -F, '

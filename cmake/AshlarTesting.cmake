@@ -236,8 +236,8 @@ function(ashlar_add_mpi_tests)
   # cases fails.
   ashlar_test_program(mpi_failing_cases "${ASHLAR_TEST_DIR}/support/failing_cases.cpp")
   target_link_libraries(mpi_failing_cases PRIVATE mpi_main)
-  # These sources do not share a program with others, because support/traffic_check.hpp makes all
-  # meshes of its program use messages.
+  # Sources that include support/traffic_check.hpp do not share a program with other sources,
+  # because this header makes all meshes of its program use messages.
   set(counted "")
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" includes REGEX "support/traffic_check.hpp" LIMIT_COUNT 1)
@@ -429,7 +429,7 @@ function(ashlar_add_header_tests)
     "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}" "-DINCLUDES=${includes}"
     "-DDEFINITIONS=${definitions}" -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
   ashlar_test_properties(headers headers)
-  # Without Clang, each header is compiled by itself.
+  # Without Clang, each header is compiled by itself, which takes long.
   math(EXPR timeout "8 * ${ASHLAR_TEST_TIMEOUT}")
   set_tests_properties(headers PROPERTIES TIMEOUT ${timeout} COST 100)
 endfunction()
@@ -437,7 +437,7 @@ endfunction()
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
 # group_2, ..., and sets `groups` to their number. No two sources of a group expect the same text.
 function(ashlar_group_cases)
-  set(most 16) # more in one source take longer than two sources on two cores
+  set(most 16) # with more files, one source takes longer than two sources on two cores
   set(groups 0)
   foreach(source IN LISTS ARGN)
     # A text may have brackets and semicolons, so it is hashed before it goes into a list.

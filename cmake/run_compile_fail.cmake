@@ -31,7 +31,7 @@ set(ENV{LC_ALL} C) # plain quotes and English messages
 
 if(NOT CASES AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
   if(COMPILER MATCHES "clang")
-    list(APPEND command -fpch-instantiate-templates) # once here instead of in each test
+    list(APPEND command -fpch-instantiate-templates) # once here, not in each test
   endif()
   execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
     COMMAND_ERROR_IS_FATAL ANY)

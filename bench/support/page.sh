@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts that write a page of bench/results. page_options parses their options.
+# The scripts that write a page of bench/results source this file. page_options parses their
+# options.
 # write_page copies a page and replaces the text between the markers `<!-- begin WORD... -->` and
 # `<!-- end -->` with new tables. Text outside the markers is copied unchanged.
 #

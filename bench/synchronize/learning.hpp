@@ -4,7 +4,7 @@
 
 // What sync::tune learns, on clusters whose true figures differ from the assumed ones. Nothing is
 // measured on hardware. A step "takes" the seconds of its timeline on a machine whose figures are
-// the assumed ones times factors that a seed draws:
+// the assumed figures, multiplied by factors that are drawn from a seed:
 //
 //   alpha and beta of each link   log-uniform between 1/2 and 2
 //   each collective, encoding     log-uniform between 1/1.5 and 1.5

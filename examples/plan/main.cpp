@@ -120,7 +120,7 @@ void run(example::options const& o) {
   }
   auto found = t.run(permits);
   t.line.show("");
-  t.problem.interleaved = found.plan.interleaved;  // --interleaved auto: the search chose it
+  t.problem.interleaved = found.plan.interleaved;  // the search may have chosen the number
   auto const searched = found.plan;
   double gap = 1;
   found.plan = example::synchronized_by(o.sync, t.problem, searched, t.machine, &gap);
@@ -149,7 +149,8 @@ void run(example::options const& o) {
   t.compare(found.plan);
   std::fflush(stdout);
   if (o.program) {
-    auto few = t.problem;  // two micro-batches, or one group that takes turns, show every action
+    // Two micro-batches, or one group of micro-batches that take turns, show every kind of action.
+    auto few = t.problem;
     few.micro_batches = std::min(few.micro_batches, std::max(2, few.interleaved));
     std::cout << '\n'
               << search::print(few, search::overlap_of(few, found.plan, t.machine).made, t.machine);

@@ -104,7 +104,8 @@ std::optional<options> run_pipeline(options const& o) {
   }
   auto const net = choose_model(chosen);
   std::string const text = search::explain(net, found, machine).text;
-  // Without --explain, all but the layers is printed: the text before the second empty line.
+  // Without --explain, the layers are left out: only the text before the second empty line is
+  // printed.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n", text.find("\n\n") + 2) + 1));
   std::printf("  found in %.3g s, of %d searches; micro-batches of %lld\n\n", seconds.count(),
               searches, static_cast<long long>(chosen.batch));

@@ -245,7 +245,7 @@ part_of() {
       exit 1
     }' "$1" "$2"
 }
-# in_order <part> <whole>: like part_of, but a line ... in the first file stands for any lines.
+# in_order <part> <whole>: like part_of, but a line `...` in the first file stands for any lines.
 in_order() {
   awk 'NR == FNR { part[++n] = $0; next } { whole[++m] = $0 }
     END {

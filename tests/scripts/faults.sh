@@ -106,7 +106,7 @@ late() {
 }
 
 gather='all-gather along node of 64x64 float \[S\(0\),B\] -> \[B,B\] \(a table\)'
-# collective_faults: faults that depend on the transport.
+# collective_faults: runs the faults that depend on the transport.
 collective_faults() {
   job none
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
@@ -140,7 +140,7 @@ collective_faults() {
   unset ASHLAR_CHECK
 }
 
-# other_faults: faults that do not depend on the transport.
+# other_faults: runs the faults that do not depend on the transport.
 other_faults() {
   job slow
   [ "$status" -eq 0 ] || complain "a slow rank is no fault"
