@@ -20,7 +20,7 @@ struct training_options {
   std::string pipeline, schedule, overlap = "as_planned", sync, wire;
   int plain_steps = 0;  ///< how many of the first steps do without the encoding of --wire
   int delay = 0;        ///< by how many steps gradients are delayed
-  /// By how many steps the parameters that a rank reads may be stale; below 0: steps are synchronous
+  /// By how many steps parameters that a rank reads may be stale; below 0: steps are synchronous
   int staleness = -1;
   int in_flight = 0;  ///< the most micro-batches in flight in a pipeline stage; 0 means no limit
   int batch = 8, steps = 100, warmup = 10, every = 10, every_steps = 100, keep = 2;
