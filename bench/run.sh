@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the page bench/results/movement.md: builds the benchmarks of data movement, runs them
-# under every setting, and writes tables and plots. Results are checked before they are timed.
+# under every setting, and writes tables and plots. Before a program times an operation, it checks
+# the result of the operation.
 set -euo pipefail
 
 usage() {
@@ -52,7 +53,9 @@ if [ "$quick" = yes ]; then figures="$build/bench/movement"; fi
 # shellcheck source=cmake/mpi_environment.sh
 . cmake/mpi_environment.sh
 
-# measure <memory> <transport> <ranks> <program> <argument>...: runs a program under these settings.
+# measure <memory> <transport> <ranks> <program> <argument>...: runs a program on <ranks> ranks.
+# <memory> is the value of ASHLAR_SHARED_MEMORY, and <transport> is Open MPI's single-copy
+# mechanism. The word `default` leaves the variable unset.
 measure() {
   local memory="$1" transport="$2" ranks="$3" program="$build/bench/$4"
   shift 4
@@ -138,7 +141,8 @@ fi
 
 write_page "$page" "$figures/page.md"
 if command -v gnuplot >/dev/null 2>&1; then
-  # Cases that need more ranks than a plot has cause this warning, which is harmless.
+  # For cases that need more ranks than a plot shows, gnuplot warns of `no valid points`. The
+  # warning is harmless.
   gnuplot -e "folder='$figures'" bench/results/plots.gp 2>&1 | grep -v 'no valid points' || true
 else
   echo "gnuplot not found: no plots"

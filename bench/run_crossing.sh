@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/crossing.md: figures 5, 6 and 8 of the paper on cross-mesh
-# resharding on simulated nodes (tests/smpi/crossing.cpp), and the orders of crossings
-# (bench/crossing).
+# Updates the page bench/results/crossing.md. It simulates nodes to repeat figures 5, 6 and 8 of the
+# paper on cross-mesh resharding (Zhuang et al. 2022) with tests/smpi/crossing.cpp. It compares
+# orders of crossings with bench/crossing.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -66,9 +66,11 @@ figure_5() {
     }'
 }
 
-# The nine cases of table 2. For each case: its bound, the speed of the paper's order relative to
-# the all-gathers as the paper states it, the computed lengths of two simple orders, the specs and
-# the meshes.
+# The nine cases of table 2 of the paper. For each case:
+# - bound: the lower bound of the time, in the unit of the simulated times
+# - paper: how many times as fast as the all-gathers the paper's order is, according to the paper
+# - naive, balanced: the computed times of two simple orders
+# - specs, meshes: the sharding specs and the meshes of sender and receiver
 cases='
     split("1/2 1/2 1/2 1/2 1/2 1/2 1 1 1/2", bound, " ")
     split("alike;alike;3 to 10;3 to 10, the most;alike;alike;up to 2.5;up to 2.5;3 to 10", paper, ";")

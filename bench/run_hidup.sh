@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/hidup.md: builds bench/hidup, runs it, and writes the tables beside
-# the numbers of the paper.
+# Updates the page bench/results/hidup.md: builds bench/hidup, runs it, and writes tables with its
+# figures beside the figures of the HiDup paper.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -116,7 +116,8 @@ search_time() {
   }'
 }
 
-# table <word>: prints the table for the word of a marker (bench/support/page.sh).
+# table <word>: prints the table that replaces the marker with this word in the page
+# (bench/support/page.sh).
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

@@ -17,9 +17,10 @@ About ten minutes of two cores; run nothing else meanwhile. It runs four ranks, 
 build=build/default
 page=bench/results/overlap.md
 figures=bench/results/overlap
-# The time that the real transport takes is added to the artificial delays. The sizes make this time
-# short compared with the computation. A plan that communicates gradients (data) gets many rows, and
-# a plan that communicates activations (tensor) gets wide layers.
+# bench/overlap delays every transfer artificially, and the time of the real transport comes on top.
+# The sizes make the time of the real transport short compared with the computation: the plan that
+# communicates gradients (data) gets many rows, and the plan that communicates activations (tensor)
+# gets wide layers.
 # shellcheck disable=SC2034  # The two arrays are used by name below.
 rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 256 --width 1024)
 if [ "$quick" = yes ]; then

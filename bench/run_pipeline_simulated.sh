@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/pipeline_simulated.md: steps of pipelines on simulated
+# Updates the tables of bench/results/pipeline_simulated.md: simulates steps of pipelines on
 # clusters.
 set -euo pipefail
 
@@ -50,8 +50,9 @@ build=build/default/tests
 page=bench/results/pipeline_simulated.md
 figures=bench/results/pipeline_simulated
 
-# simulate <name> <program> <argument>...: simulates a program, unless --only names others. Keeps only
-# the lines with figures, in the file NAME.txt. If the program fails, the file stays as it was.
+# simulate <name> <program> <argument>...: simulates a program and writes the lines with figures to
+# NAME.txt. Does nothing if --only is given without this name. If the program fails, the file stays
+# as it was.
 simulate() {
   local name="$1" program="$2"
   case "$only" in ' ' | *" $name "*) ;; *) return 0 ;; esac
@@ -85,7 +86,8 @@ if [ "$report" = no ]; then
 fi
 
 # rows <column> <name>: prints the rows of the file NAME.txt. <column> is the text of their first
-# column. The last two columns are the speeds relative to Signal and Alpa.
+# column. The last two columns are the speed relative to Signal, which sends next to nothing, and
+# the speed relative to Alpa.
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the figures of bench/results/ranking.md: predicted and measured communication of 30
-# strategies of a GPT and of a perceptron, on real ranks and on simulated clusters.
+# Updates the figures of bench/results/ranking.md: the predicted and the measured communication
+# times of 30 strategies for a GPT and for a perceptron, on real ranks and on simulated clusters.
 set -euo pipefail
 
 usage() {
@@ -41,8 +41,8 @@ if [ "$real" = yes ]; then
   cmake --build --preset default --target bench_calibrate bench_ranking
   rm -f "$figures"/real.csv
   for ranks in 4 8; do
-    # Calibrates with as many ranks as the next command uses, on the same cores, because α includes
-    # the wait for a core.
+    # The calibration runs as many ranks as the measurement after it, on the same cores, because the
+    # latency α includes the wait for a core.
     mpirun -n "$ranks" "$build/bench/calibrate" --out "$build/bench/ranking_$ranks.json"
     mpirun -n "$ranks" "$build/bench/ranking" --machine "$build/bench/ranking_$ranks.json" \
       --scale 8 --csv "$figures/real.csv"
@@ -69,7 +69,8 @@ points() { awk -F, -v ranks="$1" -v net="$2" -v file="$3" '
   file == "real" && $1 == ranks && $4 == net {print $7, $8}
   file == "simulated" && $1 == ranks && $2 == net {print $5, $6}' "$figures/$3.csv"; }
 
-# Prints Spearman's correlation of two columns, and the rank of the first line by the second column.
+# spearman: prints Spearman's correlation of two columns, and the position of the first line when
+# the lines are sorted by the second column.
 spearman() { awk '
   {x[NR] = $1; y[NR] = $2}
   function place(v, n, i,   j, less, same) {

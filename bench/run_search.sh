@@ -43,7 +43,7 @@ if [ "$report_only" = no ]; then
 fi
 
 # table_of <mesh>: prints the table of a mesh as Markdown. The rows of a net are consecutive, and
-# only the first of them contains the net's name.
+# only the first of them shows the net's name.
 table_of() {
   awk -F, -v mesh="$1" '
     NR == 1 {
@@ -65,7 +65,8 @@ table_of() {
     }' "$figures/table.csv"
 }
 
-# noise: prints the extra cost of plans for disturbed machines, with a row for each net and mesh.
+# noise: prints how much more than the optimum a plan costs if it was searched with wrong parameters
+# of the machine. The table has a row for each net and mesh.
 noise() {
   awk -F, '
     NR == 1 { next }
@@ -100,7 +101,7 @@ noise() {
     }' "$figures/noise.csv"
 }
 
-# limited: prints the searches below a memory limit, a row each.
+# limited: prints one row for each search under a memory limit.
 limited() {
   awk -F, '
     NR == 1 {
@@ -114,7 +115,7 @@ limited() {
     }' "$figures/limited.csv"
 }
 
-# pipelines: prints the searches for pipelines below a memory limit, a row each.
+# pipelines: prints one row for each search for a pipeline under a memory limit.
 pipelines() {
   awk -F, '
     NR == 1 {
@@ -126,8 +127,8 @@ pipelines() {
     "$figures/pipelines.csv"
 }
 
-# table <word>...: prints the table for the words of a marker (bench/support/page.sh). A mesh is
-# written as one word for each axis.
+# table <word>...: prints the table that replaces the marker with these words in the page
+# (bench/support/page.sh). A mesh is written as one word for each axis.
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

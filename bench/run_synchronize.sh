@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/autodist.md: strategies of synchronization on AutoDist's models and
-# clusters (bench/synchronize), what tuning by trials learns on them, and steps under every builder on
-# simulated clusters (tests/smpi/synchronize.cpp).
+# Updates the page bench/results/autodist.md. bench/synchronize compares strategies of
+# synchronization on AutoDist's models and clusters, and measures what tuning by trials learns
+# there. tests/smpi/synchronize.cpp simulates a step under every strategy on clusters.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -48,8 +48,10 @@ mkdir -p "$figures"
 # simulate <mesh> <machine>: simulates a step under every strategy. Keeps only lines with figures.
 simulate() {
   local name="${1//,/_}_${2//[:+]/_}" status=0
-  # On large meshes a step takes minutes, so it has fewer pieces. On 8 nodes of 8 ranks the layers
-  # are wider, because parts of 64 features have so few bytes that pieces would be too long for them.
+  # The program divides a step into pieces, and transfers progress only between two pieces. On large
+  # meshes a step takes minutes to simulate, so it has fewer pieces. On 8 nodes of 8 ranks and on
+  # 256 ranks the layers have more features, because with 64 features a transfer would be too short
+  # compared with a piece.
   local features=64 pieces=400
   case "$1" in
     *8,gpu=8*) features=256 ;;
@@ -79,7 +81,7 @@ if [ "$report_only" = no ]; then
     "$build/bench/synchronize" --models "$model" --folder "$figures" "${options[@]}"
   done
   for part in "${learning[@]}"; do
-    # shellcheck disable=SC2086 # A part is several options.
+    # shellcheck disable=SC2086 # A part holds several options.
     "$build/bench/synchronize" $part --folder "$figures"
   done
   printf '%s, CPU time on one of %s cores of %s, %s.\n' "$(LC_ALL=C date '+%d %B %Y')" "$(nproc)" \
@@ -90,7 +92,7 @@ if [ "$report_only" = no ]; then
       cmake --build --preset default --target smpi_platform build_smpi_synchronize
     rm -f "$figures/simulated.txt"
     for cluster in "${simulated[@]}"; do
-      # shellcheck disable=SC2086 # A cluster is a mesh and a machine.
+      # shellcheck disable=SC2086 # A cluster holds a mesh and a machine.
       simulate $cluster
     done
   else
@@ -124,7 +126,8 @@ choice() {
   }'
 }
 
-# verdict: says how many cells meet the two demands of the choice.
+# verdict: prints in how many cells a builder is faster than the strategies that `optimal` chooses,
+# and in how many a sample is faster by more than 2 %.
 verdict() {
   rows choice '{
     ++n; b = $c["optimal"] / $c["builder_seconds"]; s = $c["optimal"] / $c["sampled"]
@@ -148,7 +151,8 @@ trials() {
   }'
 }
 
-# progress: a plot of text. A bar is as long as the best of AutoDist's builders is faster or slower.
+# progress: prints a plot made of text. The length of a bar is the speed of a strategy relative to
+# the best of AutoDist's builders. 40 characters mean the same speed.
 progress() {
   awk -F, -v choices="$figures/choice.csv" '
     BEGIN {
@@ -229,7 +233,8 @@ ranking() {
     $c["tuned_ms"] }'
 }
 
-# ranking_verdict: says what of the demands on rankings is met.
+# ranking_verdict: prints how often the predicted and the corrected ranking order a pair of
+# strategies rightly, and how fast the fastest trial is.
 ranking_verdict() {
   rows ranking '$c["pairs"] > 0 {
     ++n; pairs += $c["pairs"]; before += $c["pairs"] * $c["prediction"]; after += $c["pairs"] * $c["corrected"]
@@ -261,7 +266,8 @@ simulated() {
   awk '{ printf "| %s | %s | %s | %.1f | %.1f | %s | %.1f |\n", $1, $2, $3, $4, $5, $6, $7 }' "$figures/simulated.txt"
 }
 
-# table <word>: prints the table for the word of a marker (bench/support/page.sh).
+# table <word>: prints the table that replaces the marker with this word in the page
+# (bench/support/page.sh).
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

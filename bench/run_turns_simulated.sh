@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/turns.md: trainers whose micro-batches take turns, on
-# simulated clusters of 8 to 64 ranks.
+# Updates the tables of bench/results/turns.md: simulates trainers whose micro-batches take turns,
+# on clusters of 8 to 64 ranks.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -47,8 +47,9 @@ simulate() {
   rm "$figures/$name.log"
 }
 
-# simulate_mesh <mesh>: simulates the steps on one mesh. On large meshes a step takes minutes. So
-# these meshes have fewer ratios of work to communication, and each step has fewer pieces.
+# simulate_mesh <mesh>: simulates the steps on one mesh. The program divides a step into pieces, and
+# transfers progress only between two pieces. On large meshes a step takes minutes to simulate, so
+# these meshes have fewer ratios of work to communication, and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
   local of_mesh=("${subjects[@]}")

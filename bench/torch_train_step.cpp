@@ -10,7 +10,8 @@
 //   gpt   the net of bench/train_step: 4 layers, d-model 512, 8 heads, context 256, batch 8
 //   vgg   VGG13 with 32 channels in its first stage, on 64 images of 3 x 32 x 32
 //
-// --write writes the initial weights and the batches into files of FOLDER, which PyTorch reads:
+// --write writes the initial weights and the batches into files of FOLDER, which
+// torch_train_step.py reads:
 //
 //   parameters.txt   a line "NAME EXTENTS" for each parameter, in the order of the net
 //   parameters.bin   the values of the parameters (float)
@@ -20,7 +21,7 @@
 // The program prints three lines:
 //
 //   ms MEDIAN       the median time of a step; the first step does not count
-//   cpu_ms MEDIAN   the same for the CPU time of rank 0, which other processes disturb less
+//   cpu_ms MEDIAN   the median CPU time of rank 0 in a step, which other processes disturb less
 //   losses LIST     the losses of all steps
 
 #include <algorithm>
@@ -64,7 +65,7 @@ double median_ms(std::vector<double> seconds) {
   return 1e3 * seconds[seconds.size() / 2];
 }
 
-/// Writes the files that PyTorch reads. Collective: gathers all parameters on every rank.
+/// Writes the files of --write. Collective: gathers all parameters on every rank.
 template <class Model, class Batches>
 void write_beginning(Model& model, Batches const& batches, std::string const& folder) {
   bool const writes = model.mesh().rank() == 0;
@@ -145,7 +146,7 @@ void train_vgg(ashlar::mesh const& mesh, arguments const& args) {
     for (int s = 0; s < images; ++s) {
       auto const target = static_cast<std::int32_t>(random() % classes);
       data.targets.push_back(target);
-      for (int i = 0; i < 3 * side * side; ++i)  // stripes, wider for each class, and noise
+      for (int i = 0; i < 3 * side * side; ++i)  // stripes of width target + 1, and noise
         data.inputs.push_back(normal(random) + (i % side / (target + 1) % 2 == 0 ? 0.5f : -0.5f));
     }
   train(mesh, args, net, nn::image_batch{images, 3, side, side}, batches);

@@ -6,7 +6,7 @@
 // sgemms are measured in turns.
 //
 //   mpirun -n 1 bench/train_step            d-model 512, 4 layers, context 256, batch 8
-//   mpirun -n 2 bench/train_step            the same batch on two ranks, plan by the search
+//   mpirun -n 2 bench/train_step            the same batch on two ranks, with the searched plan
 //   bench/train_step LAYERS D_MODEL HEADS CONTEXT BATCH LAYOUT     (auto, data or tensor)
 
 #include <algorithm>

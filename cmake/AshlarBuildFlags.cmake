@@ -5,20 +5,21 @@
 # PRIVATE. The library itself does not link them, so that no flag reaches a user's targets.
 #
 #   ashlar_build_flags           warnings and -march=native
-#   ashlar_program_flags         ashlar_build_flags, followed by ASHLAR_PROGRAM_OPTIONS; for examples
-#                                and benchmarks
-#   ashlar_unrun_program_flags   these, followed by ASHLAR_UNRUN_PROGRAM_OPTIONS; for the examples
-#                                and benchmarks that no test runs
+#   ashlar_program_flags         ashlar_build_flags, followed by ASHLAR_PROGRAM_OPTIONS; for
+#                                examples and benchmarks
+#   ashlar_unrun_program_flags   ashlar_program_flags, followed by ASHLAR_UNRUN_PROGRAM_OPTIONS; for
+#                                the examples and benchmarks that no test runs
 #
 # At -O3 the examples and benchmarks take half of the time of a whole build. tests/run.sh only
-# checks their results, so it sets ASHLAR_PROGRAM_OPTIONS to -Og. Where it does not even run them, it
-# checks that they compile, and sets ASHLAR_UNRUN_PROGRAM_OPTIONS to -O0. For measuring and training,
-# leave both empty.
+# checks their results, so it sets ASHLAR_PROGRAM_OPTIONS to -Og. Of the programs that no test runs,
+# it only checks that they compile, so it sets ASHLAR_UNRUN_PROGRAM_OPTIONS to -O0. For measuring
+# and training, leave both empty.
 
 add_library(ashlar_build_flags INTERFACE)
 target_compile_options(ashlar_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${ASHLAR_WERROR}>:-Werror>)
-# GCC collects garbage less often, which saves 5 to 10 % of the time and takes up to 0.5 GB more.
+# With this option GCC's garbage collector runs less often. This saves 5 to 10 % of the compile time
+# and needs up to 0.5 GB more memory.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(ashlar_build_flags INTERFACE --param=ggc-min-heapsize=1048576)
 endif()
@@ -45,8 +46,8 @@ target_compile_options(ashlar_unrun_program_flags INTERFACE
 
 option(ASHLAR_BUILD_UNRUN_PROGRAMS "Build also the examples and benchmarks that no test runs" ON)
 
-# ashlar_link_program_flags(<target> <name> <run by tests>...): links the flags of the example or
-# benchmark NAME. The other names are those of programs that tests run.
+# ashlar_link_program_flags(<target> <name> <run by tests>...): links the flags to <target>, which
+# is the example or benchmark <name>. The other arguments name the programs that tests run.
 function(ashlar_link_program_flags target name)
   if(name IN_LIST ARGN)
     target_link_libraries(${target} PRIVATE ashlar_program_flags)

@@ -5,8 +5,9 @@
 # are the only source of ashlar that nvcc compiles. The target's own sources stay plain C++. This
 # file is installed with the package.
 #
-#   ASHLAR_CUDA_ARCHITECTURES   as CMAKE_CUDA_ARCHITECTURES: 90-real for machine code, 90-virtual
-#                               for PTX, 90 for both, native for the devices of this machine.
+#   ASHLAR_CUDA_ARCHITECTURES   a list in the form of CMAKE_CUDA_ARCHITECTURES: 90-real for machine
+#                               code, 90-virtual for PTX, 90 for both, native for the devices of
+#                               this machine.
 #                               Default: CMAKE_CUDA_ARCHITECTURES, or 80-real;90 if that is not set
 #   ASHLAR_CUDA_FLAGS           further options of nvcc
 #

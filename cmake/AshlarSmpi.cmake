@@ -14,8 +14,8 @@ option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid S
 
 # ashlar_smpi_compile(<output> <source> <option>...): builds a file with a custom command, because
 # smpicxx is not a compiler that CMake can check. Each rank loads its own copy of the program, so
-# the program is stripped. -fno-gnu-unique gives each rank its own static variables of inline
-# functions and templates.
+# the program is stripped to save memory. -fno-gnu-unique gives each rank its own static variables
+# of inline functions and templates.
 function(ashlar_smpi_compile output source)
   set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPICXX=1 -DASHLAR_COMPILED=1
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow)

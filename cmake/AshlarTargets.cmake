@@ -17,7 +17,7 @@ set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
 set(ashlar_core_rooms support placement mesh layout signature machine plan step search sync)
 set(ashlar_full_rooms device comm tensor io nn train)
 
-# A room that is in no target would be missing in an installation, and only there.
+# A room that is in no target would be missing in an installation, and no other error would show it.
 file(GLOB ashlar_folders RELATIVE "${ashlar_include_dir}/ashlar" CONFIGURE_DEPENDS
   "${ashlar_include_dir}/ashlar/*")
 foreach(room IN LISTS ashlar_folders)

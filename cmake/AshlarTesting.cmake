@@ -19,9 +19,10 @@
 #   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
 #   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
 #
-# CTest begins with the tests of the highest COST. Those that count as two processors have the
-# highest: with the three jobs of the presets, a test that counts as one then runs beside each of
-# them. Among both kinds, the long tests are first, so that no long test runs alone at the end.
+# CTest starts the tests with the highest COST first. Tests that count as two processors have a
+# higher COST than tests that count as one. The presets permit three processors, so a test that
+# counts as one can run beside each test that counts as two. Among the tests of each kind, long
+# tests have the highest COST, so that no long test runs alone at the end.
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
@@ -83,8 +84,8 @@ function(ashlar_test_properties test)
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 endfunction()
 
-# ashlar_thorough_properties(<test> <setting>): sets the properties of a test that runs all its cases
-# because of the environment variable <setting> (ashlar_thorough_runs).
+# ashlar_thorough_properties(<test> <setting>): sets the properties of a test that runs all its
+# cases because of the environment variable <setting> (ashlar_thorough_runs).
 function(ashlar_thorough_properties test setting)
   ashlar_test_properties(${test} thorough)
   set_tests_properties(${test} PROPERTIES TIMEOUT 3700
@@ -156,7 +157,8 @@ function(ashlar_add_unit_tests)
   target_include_directories(unit_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(unit_main PRIVATE doctest::doctest ashlar_test_flags)
   add_custom_target(unit_tests)
-  # The unit tests in which several threads work. They alone concern the thread sanitizer.
+  # This target builds the unit tests in which several threads work. Only these tests run under the
+  # thread sanitizer.
   add_custom_target(thread_tests)
   ashlar_test_programs(targets unit unit_main ${sources})
   foreach(source target IN ZIP_LISTS sources targets)
@@ -200,7 +202,8 @@ endfunction()
 
 # ashlar_thorough_runs(<variable> <counts> <source>): returns the environment variable and the
 # numbers of the line `// thorough: NAME=value 2 4` among the first 15 lines of the source, or
-# nothing. With this variable the source runs all its cases, for the preset thorough.
+# nothing. With this variable the tests of the source run all their cases, which they do only if
+# --thorough is given to tests/run.sh.
 function(ashlar_thorough_runs variable counts source)
   file(STRINGS "${source}" head LIMIT_COUNT 15)
   list(FILTER head INCLUDE REGEX "^// thorough: [A-Z_]+=[a-z0-9]+( [0-9]+)+ *$")
@@ -233,8 +236,8 @@ function(ashlar_add_mpi_tests)
   # cases fails.
   ashlar_test_program(mpi_failing_cases "${ASHLAR_TEST_DIR}/support/failing_cases.cpp")
   target_link_libraries(mpi_failing_cases PRIVATE mpi_main)
-  # These sources do not share a program with others, because support/traffic_check.hpp makes all
-  # meshes of its program use messages.
+  # Sources that include support/traffic_check.hpp do not share a program with other sources,
+  # because this header makes all meshes of its program use messages.
   set(counted "")
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" includes REGEX "support/traffic_check.hpp" LIMIT_COUNT 1)
@@ -286,9 +289,9 @@ function(ashlar_add_device_instances)
   target_link_libraries(device_instances PUBLIC ashlar::compiled ashlar::cuda PRIVATE ashlar_test_flags)
 endfunction()
 
-# Adds the cases of tests/support/device_operators.cpp and device_products.cpp to a target that is
-# built from an operators_test.cpp, for real or for fake devices. The cases are compiled once for
-# both.
+# Adds the cases of tests/support/device_operators.cpp, and of the other device_*.cpp files that are
+# named below, to a target that is built from an operators_test.cpp, for real or for fake devices.
+# The cases are compiled once for both.
 function(ashlar_link_device_operators target)
   if(NOT target MATCHES "_operators_test$")
     return()
@@ -367,10 +370,12 @@ function(ashlar_add_fake_cuda_tests)
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_nccl.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_nvtx.cpp")
-  # These sources do the work of the device. The options of a source come after -Og.
+  # These sources do the work of the device, so they are optimized. Their -O1 comes after -Og, and
+  # compilers obey the last -O option.
   set_source_files_properties("${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp" PROPERTIES COMPILE_OPTIONS -O1)
-  # This folder comes first, so that its kernel launcher is included instead of the one for nvcc.
+  # The folder fake/device comes first, so that its kernel launcher is included instead of the one
+  # for nvcc.
   target_include_directories(fake_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/fake/device" "${ASHLAR_TEST_DIR}")
   target_link_libraries(fake_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
@@ -424,7 +429,7 @@ function(ashlar_add_header_tests)
     "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}" "-DINCLUDES=${includes}"
     "-DDEFINITIONS=${definitions}" -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
   ashlar_test_properties(headers headers)
-  # Without Clang, each header is compiled by itself.
+  # Without Clang, each header is compiled by itself, which takes long.
   math(EXPR timeout "8 * ${ASHLAR_TEST_TIMEOUT}")
   set_tests_properties(headers PROPERTIES TIMEOUT ${timeout} COST 100)
 endfunction()
@@ -432,7 +437,7 @@ endfunction()
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
 # group_2, ..., and sets `groups` to their number. No two sources of a group expect the same text.
 function(ashlar_group_cases)
-  set(most 16) # more in one source take longer than two sources on two cores
+  set(most 16) # with more files, one source takes longer than two sources on two cores
   set(groups 0)
   foreach(source IN LISTS ARGN)
     # A text may have brackets and semicolons, so it is hashed before it goes into a list.
@@ -498,9 +503,10 @@ function(ashlar_add_compile_fail_tests)
     list(REMOVE_AT names 1)
   endif()
 
-  # With GCC, the headers are in the form of ashlar::compiled. GCC instantiates again, in each of
-  # these tests, all templates that the functions of the headers use, and in this form there are far
-  # fewer of them. Clang instantiates them only once, so it tests the other form, headers alone.
+  # With GCC, the headers are in the form of ashlar::compiled. In each of these tests, GCC
+  # instantiates again all templates that the functions of the headers use. In this form there are
+  # far fewer such templates. Clang instantiates them only once, in the precompiled header, so it
+  # tests the other form, headers alone.
   set(definitions_of_clang "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>")
   set(definitions_of_gcc "${definitions_of_clang}")
   if(TARGET ashlar::compiled)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# To be sourced. `ashlar_install_packages KIND` makes sure that the packages of a kind are
-# installed. If no package is missing, the function does nothing. On Debian and Ubuntu, as root or
-# with password-less sudo, it installs the missing packages. Otherwise it prints the command that
+# Scripts source this file. `ashlar_install_packages KIND` makes sure that the packages of a kind
+# are installed. If no package is missing, the function does nothing. On Debian and Ubuntu, as root
+# or with password-less sudo, it installs the missing packages. Otherwise it prints the command that
 # installs them and returns 1. The kinds:
 #
 #   program   packages that the programs need

@@ -24,14 +24,14 @@ cmake_minimum_required(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 compile_command(command)
-# An error in a nested template names the file from which it was used only without a limit.
+# Only without a limit does an error in a nested template name the file that used the template.
 list(APPEND command -fdiagnostics-color=never -ftemplate-backtrace-limit=0)
 
 set(ENV{LC_ALL} C) # plain quotes and English messages
 
 if(NOT CASES AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
   if(COMPILER MATCHES "clang")
-    list(APPEND command -fpch-instantiate-templates) # once here instead of in each test
+    list(APPEND command -fpch-instantiate-templates) # once here, not in each test
   endif()
   execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
     COMMAND_ERROR_IS_FATAL ANY)

@@ -4,13 +4,13 @@
 # cmake -DCOMPILER=… -DHEADERS=FILE -DROOT=… -DFOLDER=… -DINCLUDES=a|b [-DDEFINITIONS=a|b] -P
 # run_headers.cmake
 #
-# Compiles each header that FILE lists, to show that it includes everything it uses of our headers.
+# Compiles each header that FILE lists, to show that it includes all of our headers that it uses.
 # tests/scripts/other_includes.sh shows the same for headers of other libraries.
 #
-# Clang compiles all of them in one process, as submodules of one module. With its option
-# local-submodule-visibility, a submodule sees only what it includes, directly or indirectly, so
-# what a header forgets to include is an error as if the header were compiled alone. The headers of
-# other libraries are a second module. A header that includes one of them sees all of them.
+# Clang compiles all of them in one process, as submodules of one module. With Clang's option
+# local-submodule-visibility, a submodule sees only what it includes, directly or indirectly. So a
+# missing #include is an error, as if the header were compiled alone. The headers of other libraries
+# are a second module. A header that includes one of them sees all of them.
 #
 # Other compilers compile each header by itself, which takes a hundred times as long.
 
@@ -39,8 +39,8 @@ if(NOT version MATCHES "clang")
   return()
 endif()
 
-# Lists in `ours` all our headers that these headers include, directly or indirectly, and these
-# headers themselves, and in `others` the headers of other libraries.
+# `ours` becomes the list of these headers and of all our headers that they include, directly or
+# indirectly. `others` becomes the list of the headers of other libraries that they include.
 set(ours ${headers})
 set(others "")
 set(next 0)
@@ -62,8 +62,9 @@ while(next LESS count)
 endwhile()
 list(REMOVE_DUPLICATES others)
 
-# A module names headers by their paths. The compiler prints them, as a rule of make, in the order
-# in which it finds them, so a header comes before headers of the same name that it includes.
+# A module names headers by their paths. The compiler prints the paths, as a rule of make, in the
+# order in which it opens the headers. So a header comes before headers of the same name that it
+# includes.
 list(TRANSFORM others REPLACE "(.+)" "#if __has_include(<\\1>)\n#include <\\1>\n#endif\n"
   OUTPUT_VARIABLE text)
 list(JOIN text "" text)

@@ -18,7 +18,7 @@
 
 namespace {
 
-/// Adds to `all` the reports in `more` of those ranks whose reports `all` does not have yet.
+/// If `all` has no report of a rank yet, takes the report of this rank from `more`.
 void merge(ashlar::io::flight_file& all, ashlar::io::flight_file const& more,
            std::string const& path) {
   if (!(all.mesh == more.mesh))

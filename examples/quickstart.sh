@@ -4,8 +4,9 @@
 #
 # Installs missing packages, builds examples/train_gpt and trains a small byte-level GPT on this
 # project's own text. It runs 4 ranks and trains for one to two minutes on two cores. Arguments are
-# passed to train_gpt; if an option is given twice, the last one counts. With --experts, it trains 2
-# layers, of which one has experts, in the same time: 800 steps instead of 1000, and a shorter sample.
+# passed to train_gpt; if an option is given twice, the last one counts. With --experts, the GPT has
+# 2 layers, one of them with experts. It then trains 800 steps instead of 1000 and writes a shorter
+# sample, so that the run takes the same time.
 set -euo pipefail
 
 ranks=4

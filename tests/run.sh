@@ -91,8 +91,9 @@ state_of_files() {
     sha256sum | cut -d ' ' -f 1
 }
 
-# Passes a million inputs to the fuzz target of JSON and a million to that of text, both at the same
-# time. Each begins with a copy of its corpus. When both have ended, prints the output of each.
+# fuzz: passes a million inputs to each of two fuzz targets, the readers of JSON and the readers of
+# text. The targets run at the same time, and each begins with a copy of its corpus. When both have
+# ended, prints the output of each.
 fuzz() {
   local folder=build/fuzz name jobs=() status=0
   for name in json:corpus text:text_corpus; do
@@ -107,8 +108,9 @@ fuzz() {
   return "$status"
 }
 
-# Runs every fault with both transports, with Open MPI and with MPICH (in the build of the part clang),
-# kills 200 trainings, and lets 100,000 foreign programs connect.
+# faults: runs every fault with both transports, with Open MPI and with MPICH (in the build of the
+# part clang). Kills 200 trainings. Lets 100,000 foreign programs connect to the rendezvous of NCCL
+# ranks.
 faults() {
   local status=0
   ASHLAR_FAULTS=all ASHLAR_FAULT_TIMEOUT=5 ASHLAR_KILLS=200 ASHLAR_STRANGERS=100000 \
@@ -156,23 +158,23 @@ if [ "$install" = yes ]; then
 fi
 
 start=$SECONDS
-# Warnings are errors. Sanitizers are an exception, because their code gives GCC false alarms.
+# Warnings are errors, except in builds with sanitizers, in which GCC gives false warnings.
 werror=ON
 case "$preset" in asan | tsan) werror=OFF ;; esac
 build="build/$preset${mpi:+-$mpi}"
 options=(-DASHLAR_WERROR="$werror")
-# At -O3, compiling examples and benchmarks takes half of the build time. The tests check only the
-# results of some of these programs, for which -Og suffices, and of the others only that they
-# compile, for which -O0 suffices.
+# At -O3, compiling examples and benchmarks takes half of the build time. The tests check the
+# results of some of these programs, and -Og suffices for that. They only check that the other
+# programs compile, and -O0 suffices for that.
 case "$preset" in
   default | clang)
     options+=(-DASHLAR_PROGRAM_OPTIONS=-Og -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0)
-    # The linker gold takes half the time of the usual one.
+    # The linker gold takes half the time of the default linker.
     if command -v ld.gold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold); fi
     ;;
 esac
-# Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code and
-# without optimization.
+# Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code
+# and without optimization.
 if ! nvidia-smi -L >/dev/null 2>&1; then
   options+=(-DASHLAR_CUDA_ARCHITECTURES=90-virtual "-DASHLAR_CUDA_FLAGS=-Xcicc -O0")
 fi

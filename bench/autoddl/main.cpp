@@ -178,7 +178,7 @@ std::string saved(double a, double b) {
   return b > 0 ? text : "-";
 }
 
-/// Prints one experiment, and returns its row of the table at the end.
+/// Prints one experiment, and returns its row of the table that is printed at the end.
 std::string run(experiment const& e, int most_axes) {
   auto const start = std::clock();
   auto const ours = best_of(e, factored_layout{most_axes});
@@ -205,7 +205,8 @@ std::string run(experiment const& e, int most_axes) {
 }
 
 /// The bytes that rank 0 receives in one training step for the middle block of a chain of equal
-/// blocks. Gradients of activations count as activations, gradients of weights as weights.
+/// blocks. Gradients of activations count as activations, and gradients of weights count as
+/// weights.
 struct volume {
   double activations = 0, weights = 0;
 };
@@ -226,7 +227,7 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
 
 /// Reproduces figure 3 of the AutoDDL paper: attention with 8,192 features and 2^20 tokens on 64
 /// nodes, in a net that contains `block` four times. As in the paper, every weight matrix must be
-/// split over at least 16 nodes. It must be stored with the same placement with which the layer
+/// split over at least 16 nodes. Every weight must be stored in the placement in which its layer
 /// uses it.
 template <class Block>
 void figure_3(char const* what, Block const& block) {

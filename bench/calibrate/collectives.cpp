@@ -30,8 +30,8 @@ struct rotation {
   float* last() const { return target.data() + (turn + slots - 1) % slots * stride; }
 };
 
-/// A contestant (a program that support/trials.hpp measures) that runs one step of a
-/// redistribution. All elements of the input are 1.
+/// Runs one step of a redistribution, as a contestant of a measurement (support/trials.hpp). All
+/// elements of the input are 1.
 class step_run {
  public:
   step_run(ashlar::mesh const& m, measured_step const& s, rotation const& buffers)

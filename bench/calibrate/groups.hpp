@@ -5,18 +5,19 @@
 // Lists the groups of ranks whose collectives bench/calibrate measures, and the redistribution
 // steps that it measures on each group. There are two link tiers: "intra", within a node, and
 // "inter", between nodes. Each tier has its own α (seconds per message) and β (seconds per byte).
-// On N nodes of R ranks the groups are:
+// On N nodes of R ranks the groups are as follows. The column "axes" says along which axes of the
+// mesh the ranks of a group differ.
 //
-//   group of                       mesh                   group's axes used to fit
+//   group of                       mesh                   axes         used to fit
 //   m ranks of a node              N (nodes) x R/m x m    the last     α and β of the tier intra
 //   m nodes, one rank of each      N/m x m (nodes) x R    the second   α and β of the tier inter
 //   all ranks                      N (nodes) x R          both         nothing, only to check the
 //                                  fit
 //
-// All groups of a mesh run at once, as in a redistribution. So R groups of the second row share the
-// link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the second)
-// is measured. A permute needs two axes of the same extent e, so a permute is only measured if m is
-// a square.
+// All groups of a mesh run at once, as in a redistribution. So in the second row, R groups share
+// the link of a node to other nodes. In the first row every divisor m >= 2 of R is measured, and in
+// the second row every divisor m >= 2 of N. A permute needs two axes of the same extent, so it is
+// only measured if m is a square.
 
 #include <algorithm>
 #include <vector>

@@ -196,7 +196,7 @@ int run(MPI_Comm world, options const& o) {
   if (std::unique(distinct.begin(), distinct.end()) - distinct.begin() < 2)
     throw std::runtime_error(
         "--sizes: one size does not determine alpha and beta. Give two or more.");
-  parse_size(o.memory), parse_size(o.cold);  // Report a wrong text before anything is measured.
+  parse_size(o.memory), parse_size(o.cold);  // Reports a wrong text before anything is measured.
   auto const folder = std::filesystem::path(o.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
     throw std::runtime_error("--out: there is no folder " + folder.string() + ".");

@@ -5,14 +5,14 @@
 //
 //   save, resume   saves or resumes a training of a GPT with AdamW, whose checkpoint has about the
 //                  given size on all ranks together
-//   raw            every rank writes as many bytes in blocks of 8 MiB to a file and calls fsync, or
-//                  reads as many bytes, and does nothing else
-//   step beside    a training step while a checkpoint is being written in the background, compared
-//                  with other steps
+//   raw            every rank only writes as many bytes to a file, in blocks of 8 MiB, and calls
+//                  fsync, or only reads these bytes
+//   step beside    runs a training step while a checkpoint is being written in the background, and
+//                  compares it with a step without a checkpoint
 //
 //   mpirun -n 1 bench/checkpoint --size 1GB --folder /tmp/checkpoints
 //
-// Reads come from the disk's cache in memory, as far as the files fit into it.
+// Reads come from the page cache of the operating system, as far as the files fit into it.
 
 #include <algorithm>
 #include <cerrno>

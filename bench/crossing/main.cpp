@@ -11,13 +11,14 @@
 //
 //   table 2   the nine cases of the paper
 //   small     random problems of at most 3 x 3 nodes and 6 tasks, for which all orders can be tried
-//   large     random problems of at most 16 x 16 nodes and 1,000 tasks, each for one receiving node
+//   large     random problems of at most 16 x 16 nodes and 1,000 tasks; each task has one receiving
+//             node
 //   relayed   like `large`, with up to four receiving nodes for each task
 //
 // In an order of the paper, each task is sent whole to all its receivers at the same time, and no
 // port takes part in two tasks at once. Our orders cut tasks into parts, and receivers pass them
-// on. The length of our order is the sum of its rounds. It does not include the time to fill the
-// chains of receivers, because that time depends on the number of chunks.
+// on. The length of our order is the sum of the lengths of its rounds. It does not include the time
+// to fill the chains of receivers, because that time depends on the number of chunks.
 
 #include <algorithm>
 #include <cstdio>

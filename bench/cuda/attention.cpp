@@ -91,7 +91,7 @@ class attention_case {
                 "cudaMemsetAsync");
   }
   /// An array holds `parts` vectors of head_dim elements for each head of each token. Returns the
-  /// offset of the last head of token t of the last sequence.
+  /// offset of the vectors of the last head, for token t of the last sequence.
   std::int64_t first_of(std::int64_t t, std::int64_t parts) const {
     return ((((e_.batch - 1) * e_.sequence + t) * e_.heads + e_.heads - 1) * parts) * e_.head_dim;
   }

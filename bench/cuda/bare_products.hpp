@@ -7,7 +7,7 @@
 // cuBLASLt's algorithm:
 //
 //   first   cuBLASLt's first proposal for the shape
-//   best    the fastest of all its proposals (64 are requested), by measuring each proposal
+//   best    the fastest of all its proposals (64 are requested); each proposal is measured
 //
 // The row-major C[m, n] = op(A) op(B) is computed as the column-major C^T = op(B)^T op(A)^T.
 

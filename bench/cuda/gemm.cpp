@@ -105,8 +105,8 @@ class bench {
   bench& operator=(bench const&) = delete;
   ~bench() { cublasLtDestroy(handle_); }
 
-  /// `enough` is the permitted error of an element of the product, relative to the square root of
-  /// the sum of the element's squared terms.
+  /// Measures all products with elements of type T. An element of a product is the sum of k terms.
+  /// `enough` is its permitted error, relative to the square root of the sum of the squared terms.
   template <class T>
   void run(std::string const& type, cudaDataType_t data, cublasComputeType_t compute,
            double enough) {

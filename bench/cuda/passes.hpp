@@ -88,8 +88,8 @@ class pass {
         std::visit([&](auto& array) { overwrite(array); }, on_device_[k]);
   }
   /// Returns whether the results of the last run() agree with the host's. `enough` is the largest
-  /// permitted distance() of an element. A result that is not per row is a sum over all rows, whose
-  /// rounding error grows with the square root of their number.
+  /// permitted distance() of an element. An element of a `fixed` result is a sum over the rows. Its
+  /// permitted distance is multiplied by the square root of the number of rows.
   bool is_right(double enough) {
     std::int64_t const rows = extents_.rows;
     std::int64_t const part = 2 * extents_.sampled < rows ? extents_.sampled : rows;

@@ -76,7 +76,8 @@ def operators(dtype):
                lambda dy: dy.sum(0))
     yield ("gelu", wide, lambda: (normals(rows, 4 * width),), lambda x: functional.gelu(x, approximate="tanh"))
     yield ("sum of two", f"{rows}x{width}", lambda: (normals(rows, width), normals(rows, width)), torch.add)
-    # Both parts are measured together, because PyTorch divides the computation in another way.
+    # The two parts of cross-entropy are measured together, because PyTorch divides the computation
+    # into other parts.
     yield ("cross-entropy", f"{rows}x{vocabulary}", logits, cross_entropy)
 
 

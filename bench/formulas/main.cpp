@@ -5,8 +5,8 @@
 // layers written as formulas (tests/support/formula_layers.hpp), on one rank. The passes of both
 // run in turn, so that disturbances of the machine affect both. A line of the output:
 //
-//   layer,pass,by_hand_us,formula_us,speed     the least times of one pass in microseconds, and the
-//                                              first divided by the second
+//   layer,pass,by_hand_us,formula_us,speed     the least times of one pass in microseconds; the
+//                                              speed is by_hand_us / formula_us
 //
 //   bench/formulas --rows 512 --features 1024 --trials 50
 
@@ -27,7 +27,7 @@ namespace {
 using namespace ashlar_bench;
 namespace as_formula = ashlar_test::as_formula;
 
-/// Measures `run` and returns microseconds.
+/// Calls `run` once and returns how many microseconds the call takes.
 template <class Run>
 double microseconds(Run const& run) {
   auto const begin = std::chrono::steady_clock::now();

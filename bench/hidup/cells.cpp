@@ -37,7 +37,7 @@ ashlar::topology cell::mesh() const {
 }
 ashlar::machine cell::machine() const {
   ashlar::machine m;
-  m.intra = {3.4e-6, 8 / 200e9};  // NVLink, section 6.3
+  m.intra = {3.4e-6, 8 / 200e9};  // NVLink, section 6.3 of the paper
   m.inter = {1.4e-5, 8 / (gbit * 1e9)};
   m.flops = 9.2e12;
   m.memory_bandwidth = 9e11;

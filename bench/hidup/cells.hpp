@@ -7,7 +7,7 @@
 //
 //   cell         a net on a cluster, with a bandwidth between machines and a batch per GPU
 //   problem_of   describes a training step of a cell in some number of micro-batches
-//   ours         finds the plan of least overlapped seconds, in one or in two micro-batches
+//   ours         finds the plan with the least overlapped seconds, in one or in two micro-batches
 //   theirs       finds the plan of the paper's search
 //
 // The paper does not state these values:
@@ -44,7 +44,8 @@ struct cell {
   ashlar::machine machine() const;
 };
 
-/// Returns a step of the cell, in single precision and with the states of Adam.
+/// Returns the search problem of a step of the cell, divided into `micro_batches` micro-batches.
+/// The step is in single precision and has the states of Adam.
 search::problem problem_of(cell const& c, int micro_batches);
 
 /// A plan of a cell, and the timeline of its step.
@@ -56,18 +57,18 @@ struct outcome {
   std::int64_t memory = 0;   ///< the most bytes that a rank needs
   double cpu = 0;            ///< seconds of the search
 
-  /// Returns the fraction of the shorter one of work and communication during which both run (table
-  /// 4).
+  /// Computation and communication run together for some seconds. Returns these seconds divided by
+  /// the lesser of `work` and `communication`, as in table 4.
   double overlap() const;
 };
 
-/// Returns the timeline of a plan: of its program after the passes that make it faster if `overlap`
-/// is true, else of its program in serial order.
+/// Returns the plan and the timeline of its program. If `overlap` is true, the program is first
+/// reordered so that transfers run beside computations. Otherwise it stays in serial order.
 outcome timed(search::problem const& net, search::plan const& plan, ashlar::machine const& m,
               bool overlap);
 
-/// Returns the plan of least overlapped seconds for this number of micro-batches, all of which take
-/// turns.
+/// Returns the plan with the least overlapped seconds for this number of micro-batches, all of
+/// which take turns.
 outcome ours_in(cell const& c, int micro_batches, ashlar::topology const& mesh,
                 ashlar::machine const& m);
 /// Returns the faster of two plans, one for one micro-batch and one for two. The gap of the result

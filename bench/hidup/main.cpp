@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Predicts the tables and figures of HiDup (Zhang et al., SoCC 2022, section 6). Compares the
-// searched plan, the plan of the paper's search, and two known layouts. The timelines of their own
-// programs price all of them. One process, one core. bench/run_hidup.sh makes the page
-// bench/results/hidup.md from the output.
+// searched plan, the plan of the paper's search, and two known layouts. Each plan is priced by the
+// timeline of its own program. The benchmark runs in one process on one core. bench/run_hidup.sh
+// makes the page bench/results/hidup.md from the output.
 //
 //   bench/hidup --folder FOLDER                    all parts, one file each
 //   bench/hidup --parts nets,bandwidth --quick     two parts, with fewer cells
@@ -90,7 +90,7 @@ class comparison {
   csv_file table_;
 };
 
-/// Figures 6 and 7: cluster A with one machine and more.
+/// Figures 6 and 7: cluster A with one to eight machines.
 void gpus(arguments const& args) {
   comparison rows(args, "gpus");
   for (auto const& name : hidup_nets)
@@ -98,7 +98,8 @@ void gpus(arguments const& args) {
       if (!args.quick || nodes < 2) rows.add({name, nodes, 8, 9.71});
 }
 
-/// Figure 8: cluster B at the bandwidths that the paper names, and at that of cluster A.
+/// Figure 8: cluster B with the bandwidths that the paper names, and with the bandwidth of cluster
+/// A.
 void bandwidth(arguments const& args) {
   comparison rows(args, "bandwidth");
   for (auto const& name : hidup_nets)
@@ -155,8 +156,9 @@ void memory(arguments const& args) {
   }
 }
 
-/// Table 5: the seconds of plans made for wrongly measured machines, divided by the seconds of the
-/// plan made for the true machine.
+/// Table 5: the seconds of plans that were searched for wrongly measured machines, divided by the
+/// seconds of the plan that was searched for the true machine. All seconds are those on the true
+/// machine.
 void noise(arguments const& args) {
   csv_file table(path_of(args, "noise"), "noise,trials,mean,worst");
   cell const c{"bert-sgmoe", 2, 4, 100};
@@ -229,7 +231,7 @@ void placements(arguments const& args) {
   }
 }
 
-/// Figure 14: CPU seconds of the searches, by layers and by GPUs.
+/// Figure 14: the CPU seconds of the searches for different numbers of layers and of GPUs.
 void search_time(arguments const& args) {
   csv_file table(path_of(args, "search_time"), "layers,nodes,gpus,ours,gap,hidup");
   auto const row = [&](cell const& c) {

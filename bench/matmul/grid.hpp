@@ -3,8 +3,9 @@
 #pragma once
 
 // Computes a lower bound of the communication of a product C = A B: the least number of elements
-// that each of p ranks must receive (Al Daas et al., SPAA 2022). A, B and C are divided evenly over
-// the ranks, without replication. The bound is the minimum, over all grids with pm pn pk = p, of
+// that each of p ranks must receive (Al Daas et al., SPAA 2022). A has m x k elements and B has
+// k x n. A, B and C are divided evenly over the ranks, without replication. The bound is the
+// minimum, over all grids of pm x pn x pk = p ranks, of
 //
 //   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
 //
@@ -34,9 +35,9 @@ inline double received_elements(product_shape const& s, grid const& g) {
          m * n / (pm * pn) * (1 - 1 / pk);
 }
 
-/// Returns the grid on which a rank receives the fewest elements. Among equally good grids it
-/// prefers the smallest pk, and among these the largest pm. This makes pn small. If pn is 1, B is
-/// not split by columns, so its gathered rows are contiguous and need no unpacking.
+/// Returns the grid on which a rank receives the fewest elements. Among equally good grids, prefers
+/// the smallest pk, and then the largest pm. This makes pn small. If pn is 1, B is not split by
+/// columns, so the gathered rows of B are contiguous and need no unpacking.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

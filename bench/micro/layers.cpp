@@ -39,7 +39,7 @@ void add_layer(suite& all, std::string const& name, std::string const& sizes, La
               of->forward();
               double const flops = forward ? spec.forward_flops : spec.backward_flops;
               double const values = forward ? spec.forward_values : spec.backward_values;
-              // The bytes of a rank
+              // The bytes that one rank reads and writes
               double const bytes = values * sizeof(float) / double(ranks.ranks);
               counts const per_run{flops > 0 ? 0 : bytes, 0, flops};
               if (forward) return {[of] { of->forward(); }, per_run};

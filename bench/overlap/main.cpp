@@ -14,8 +14,8 @@
 //               with overlap take turns. The times of computations are measured in the serial
 //               program. From these times and α and β, the timelines of both programs are computed
 //               and compared with the measured steps.
-//   asleep      Like "held back", but computations only sleep for the measured times. Other
-//               processes on the same cores then disturb little. The library causes any lost time.
+//   asleep      Like "held back", but computations only sleep for the measured times. Then other
+//               processes on the same cores disturb little, and lost time is due to the library.
 //   plain       Without delays: the speed of a trainer with overlap divided by the speed of a
 //               trainer without. One figure is for the program optimized for this machine, one for
 //               the program optimized for a slow network ("forced").
@@ -165,8 +165,8 @@ double median_of_walks(std::vector<walk_times> const& walks, double walk_times::
 }
 
 /// Returns the seconds of each action: the median over several runs, then the maximum over the
-/// ranks. The seconds are scaled so that their sum is the median of the total computing times. An
-/// unscaled sum would be too small, because medians of single actions ignore disturbances.
+/// ranks. The seconds are scaled so that their sum is the median of the total computing time of a
+/// run. An unscaled sum would be too small, because medians of single actions ignore disturbances.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -288,7 +288,7 @@ void measure_plain(std::string const& net, Net const& layers, search::plan const
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
                    MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
-  // On this network, communication takes as long as computation, so all optimization passes pay.
+  // On this network, communication takes as long as computation, so every optimization pays off.
   auto first = nn::place<float>(layers, m, plan, 7);
   auto const p = first.program();
   auto const slow = network_for(p, usual, 1e-9, step::timeline_of(p, usual).work);

@@ -10,11 +10,12 @@
 //
 //   mpirun -n 2 bench/pipeline
 //
-// The net is cut where the stages are most equal, by the times of the layers in the independent
-// training. The replay of the schedule (step/pipeline/replay.hpp) predicts a step and its bubble
-// from the measured times of the passes. The program adds to the predicted step what follows the
-// passes: the norm of the gradients and the updates, on the first rank. Figures are medians; ratios
-// are medians of the ratios within one turn.
+// The net is cut so that the longest stage is as short as possible, according to the times of the
+// layers in the independent training. The replay of the schedule (step/pipeline/replay.hpp)
+// predicts a step and its bubble from the measured times of the passes. The program adds to the
+// predicted step the measured time of what follows the passes on the first rank: the norm of the
+// gradients and the updates. Figures are medians. A ratio is the median of the ratios of single
+// turns.
 
 #include <cstdio>
 #include <map>
@@ -140,7 +141,8 @@ std::vector<int> balanced_limits(search::problem const& problem, std::vector<dou
   return limits;
 }
 
-/// Returns the seconds of each element of the net, measured in independent steps.
+/// Returns the seconds of each element of the net, measured in independent steps and summed over
+/// all ranks.
 std::vector<double> element_seconds(training& alone, train::batch_data<> const& data,
                                     MPI_Comm comm) {
   auto const& actions = alone.steps->program().actions;

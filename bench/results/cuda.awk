@@ -12,7 +12,7 @@
 #   steps         milliseconds of a training step
 #   launches      microseconds for launching almost no work
 #   collectives   the time of the bare NCCL call divided by our time
-#   parts         the parts of the script that ran
+#   parts         for each part of the script, whether it ran, and its seconds
 
 function least_of(key, value) { if (!(key in least_us) || value + 0 < least_us[key]) least_us[key] = value + 0 }
 

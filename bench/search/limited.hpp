@@ -12,7 +12,7 @@
 
 namespace ashlar_bench {
 
-/// The most labels that a search below the limit makes (search_effort::labels).
+/// The most labels that a search under the memory limit makes (search_effort::labels).
 inline constexpr int most_labels = 1'000'000;
 
 /// Searches `runs` times for the fastest plan on `machine`, both without a memory limit and with

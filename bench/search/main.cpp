@@ -8,8 +8,8 @@
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
 //   bench/search --noise 200                  with wrongly measured machines (noise.hpp)
-//   bench/search --limited 5                  below a memory limit (limited.hpp)
-//   bench/search --pipelines                  pipelines below a memory limit (pipelines.hpp)
+//   bench/search --limited 5                  under a memory limit (limited.hpp)
+//   bench/search --pipelines                  pipelines under a memory limit (pipelines.hpp)
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
@@ -43,8 +43,8 @@ namespace {
 using namespace ashlar_bench;
 namespace search = ashlar::search;
 
-/// A plan is near the optimum if its cost is at most this factor times the optimal cost. The paper
-/// reports the same gap.
+/// A plan is near the optimum if its cost is at most this factor times the optimal cost. AutoDDL's
+/// paper uses the same factor.
 constexpr double near = 1.03;
 
 struct arguments {

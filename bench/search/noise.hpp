@@ -18,10 +18,10 @@
 
 namespace ashlar_bench {
 
-/// Returns how much more than the optimum the plans of `trials` disturbed machines cost, in per
-/// cent, in ascending order. `most` is the largest relative error of a parameter: 0.2 means up to
-/// 20 %. If `of_collectives` is true, each collective has its own error; otherwise each link tier
-/// has one.
+/// Searches a plan for each of `trials` disturbed machines. Returns by how many per cent each of
+/// these plans costs more than the optimum, in ascending order. `most` is the largest relative
+/// error of a parameter: 0.2 means up to 20 %. If `of_collectives` is true, each collective has its
+/// own error; otherwise each link tier has one.
 std::vector<double> noise_trials(ashlar::search::problem const& net, ashlar::topology const& t,
                                  ashlar::machine const& truth, double most, bool of_collectives,
                                  int trials);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures how long the search for pipelines takes below a memory limit, and how large the gap of
+// Measures how long the search for pipelines takes under a memory limit, and how large the gap of
 // its plan is. The net is a GPT of GPT-3's size, and the mesh consists of 128 servers of 8 GPUs.
 
 #include <ashlar/machine/presets.hpp>

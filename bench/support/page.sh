@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts that write a page of bench/results. page_options parses their options.
+# The scripts that write a page of bench/results source this file. page_options parses their
+# options.
 # write_page copies a page and replaces the text between the markers `<!-- begin WORD... -->` and
-# `<!-- end -->` by new tables. Text outside the markers is copied unchanged.
+# `<!-- end -->` with new tables. Text outside the markers is copied unchanged.
 #
-# The sourcing script defines a function `table WORD...`, which prints the table that belongs to the
-# words of a marker.
+# A script that sources this file defines a function `table WORD...`, which prints the table that
+# belongs to the words of a marker.
 
 # page_options <usage> <option>...: sets quick and report_only to yes or no. -h prints the usage and
 # exits. An unknown option is an error.

@@ -19,14 +19,14 @@ namespace machines = ashlar::machines;
 
 namespace {
 
-/// A chain of layers of which only the parameters and the amount of work are known. Their rows can
-/// only be split by samples.
+/// A chain of layers of which only the parameters and the number of operations are known. Plans can
+/// split these layers only by samples.
 class described_chain {
  public:
   explicit described_chain(std::int64_t samples, std::int64_t features) : x_{samples, features} {}
 
-  /// Adds a layer that maps every sample to `values` numbers with `flops` operations forward. The
-  /// backward pass takes twice as many.
+  /// Adds a layer that maps every sample to `values` numbers. For a sample, the forward pass takes
+  /// `flops` operations, and the backward pass takes twice as many.
   void add(char const* name, std::vector<ashlar::shape> const& parameters, std::int64_t values,
            double flops) {
     search::layer_spec s;
@@ -52,8 +52,9 @@ class described_chain {
     x_ = s.y;
   }
 
-  /// A convolution without bias of `size` x `size` pixels, with the scale and shift of a batch norm
-  /// of `normed` channels. y has `side` x `side` pixels.
+  /// Adds a convolution from `in` to `out` channels without bias, whose kernel has `size` x `size`
+  /// pixels. The scale and shift of a batch norm of `normed` channels belong to the same layer. y
+  /// has `side` x `side` pixels.
   void convolve(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t side,
                 std::int64_t normed) {
     double const flops = 2.0 * double(in * size * size) * double(out * side * side);

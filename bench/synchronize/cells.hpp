@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The cells of the tables on synchronization: the models and the clusters of AutoDist (its section
-// 3). The paper does not state these values:
+// The cells of the tables on synchronization: the models and the clusters of AutoDist (section 3 of
+// its paper). The paper does not state these values:
 //
-//   batch     per GPU: 32 images; 8 sequences of 128 tokens for BERT (the paper's 8 x 16 on B7);
-//             8,192 samples for NCF
+//   batch     per GPU: 32 images; 8 sequences of 128 tokens for BERT (on B7, which has 16 GPUs, the
+//             paper has 8 x 16 sequences); 8,192 samples for NCF
 //   NCF       four tables for the 138,493 users and 26,744 items of MovieLens 20M. Their widths are
-//             chosen so that the net has the 10 variables and the 122 million parameters.
-//   BERT-3L   256 features, with which it has the 11 million parameters
+//             chosen so that the net has 10 variables and 122 million parameters, as in the paper.
+//   BERT-3L   256 features. With these it has 11 million parameters, as in the paper.
 //
 // VGG16 and BERT are the nets of the library. ResNet101, DenseNet121 and NCF are chains of layers
 // of which only the extents of parameters and the number of operations are known. Their variables
@@ -37,14 +37,14 @@ inline std::vector<std::string> const paper_models{"vgg16",      "resnet101", "d
                                                    "bert-large", "bert-3l",   "ncf"};
 
 /// Returns eight clusters of the paper. On B11, which has nodes of two kinds, every rank has an
-/// equal share of the batch, and the numbers are those of the slower kind.
+/// equal share of the batch, and the figures of the machine are those of the slower kind.
 std::vector<cluster> paper_clusters();
 
 /// Returns the cluster of that name. Throws std::runtime_error if there is none.
 cluster cluster_named(std::string const& name);
 
-/// Returns a step of a model on that many ranks, in single precision. Throws std::runtime_error
-/// if there is no such model.
+/// Returns the search problem of a step of a model on that many ranks, in single precision. Throws
+/// std::runtime_error if there is no such model.
 search::problem model_on(std::string const& name, std::int64_t ranks);
 
 }  // namespace ashlar_bench

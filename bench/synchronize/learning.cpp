@@ -59,8 +59,8 @@ hidden_cluster::hidden_cluster(std::string const& model, std::string const& name
       wires_(wires), space_(net_, plain_, at_.machine, wires) {
   for (int k = 0; k < sync::influences_size; ++k)
     true_ = scaled(true_, static_cast<sync::influence>(k), f.figures[static_cast<std::size_t>(k)]);
-  // A timeline has the seconds of computations of its program. So all others are divided by the
-  // factor of computations, and the result is multiplied by it.
+  // A timeline takes the seconds of computations from its program and does not scale them. So all
+  // other figures are divided here by work_, and seconds() multiplies its result by work_.
   for (auto const what :
        {sync::influence::intra_alpha, sync::influence::intra_beta, sync::influence::inter_alpha,
         sync::influence::inter_beta, sync::influence::coding})
@@ -129,7 +129,8 @@ held_out held_out::drawn(hidden_cluster const& on, sync::trial_log const& log, s
 
 namespace {
 
-/// Calls f(fast, slow) for each pair that differs by 0.5 % or more.
+/// Calls f(fast, slow) with the indices of each pair of steps whose seconds differ by 0.5 % or
+/// more.
 template <class F>
 void for_each_pair_of(std::vector<double> const& seconds, F f) {
   for (std::size_t i = 0; i < seconds.size(); ++i)
@@ -175,7 +176,7 @@ sync::corrected_ranker learned(hidden_cluster const& on, sync::trial_log const& 
 
 namespace {
 
-// The seeds of hidden factors begin here. Smaller ones were looked at while the ranker was written.
+// The seeds of hidden factors begin here. Smaller seeds were used while the ranker was developed.
 constexpr std::uint64_t first_seed = 10;
 
 std::string percent(double part) { return number(100 * part, "%.1f"); }
@@ -231,7 +232,7 @@ void learning_tables::transfer() const {
         auto const twenty = to.tune({.trials = 20, .seed = s}).log;
         auto const started = to.tune({.trials = 20, .seed = s, .start = earlier}).log;
         auto const hundred = to.tune({.trials = 100, .seed = s}).log;
-        // The candidates of the longest log are held out for all. No log has any of them.
+        // All rankers are judged by the same held-out candidates, which are in none of the logs.
         auto all = hundred;
         for (auto const* log : {&twenty, &started})
           all.trials.insert(all.trials.end(), log->trials.begin(), log->trials.end());

@@ -4,18 +4,19 @@
 
 // What sync::tune learns, on clusters whose true figures differ from the assumed ones. Nothing is
 // measured on hardware. A step "takes" the seconds of its timeline on a machine whose figures are
-// the assumed ones times factors that a seed draws:
+// the assumed figures, multiplied by factors that are drawn from a seed:
 //
 //   alpha and beta of each link   log-uniform between 1/2 and 2
 //   each collective, encoding     log-uniform between 1/1.5 and 1.5
 //   computation                   log-uniform between 1/1.25 and 1.25
 //   each measurement              exp of a normal number of standard deviation 0.01
 //
-// The program of a step is that of the assumed machine, as in a training. Rankings are judged by
-// the seconds without noise, on candidates that were never tried. These are mutations of the
-// optimum and of the fastest trial, of which those are left out that are more than 10 % slower than
-// the fastest one. A pair counts if its two steps differ by 0.5 % or more. Noise is a function of
-// plan and bucket sizes, so equal plans have the same noise in all cases.
+// The program of a step is made for the assumed machine, as in a training. Rankings are judged by
+// the seconds without noise, on candidates that were never tried. These candidates are mutations of
+// the optimum and of the fastest trial. Candidates that are more than 10 % slower than the fastest
+// candidate are left out. A pair of candidates counts if the seconds of their steps differ by 0.5 %
+// or more. The noise is a function of the plan and the bucket sizes, so equal plans always have the
+// same noise.
 
 #include <cstdint>
 #include <string>
@@ -27,34 +28,36 @@
 
 namespace ashlar_bench {
 
-/// The factors between true and assumed figures of a cluster.
+/// The factors by which the true figures of a cluster differ from the assumed figures.
 struct hidden_factors {
   ashlar::sync::influences figures{};  ///< in the order of ashlar::sync::influence
   double work = 1;
 
-  /// Draws factors by a seed.
+  /// Draws factors from a seed.
   static hidden_factors drawn(std::uint64_t seed);
-  /// Returns these factors times others, each log-uniform between 1/spread and spread.
+  /// Returns these factors, each multiplied by a random number that is log-uniform between 1/spread
+  /// and spread.
   hidden_factors varied(std::uint64_t seed, double spread) const;
 };
 
-/// A model on a cluster, with a clock of the true machine.
+/// A model on a cluster whose true machine differs from the assumed one. Steps take the time that
+/// they take on the true machine.
 class hidden_cluster {
  public:
-  /// If `wires` is true, gradients may have wires.
+  /// Gradients may have any of `wires`.
   hidden_cluster(std::string const& model, std::string const& cluster, hidden_factors const& f,
                  ashlar::sync::wire_list const& wires = ashlar::sync::lossless);
 
   ashlar::machine const& assumed() const { return at_.machine; }
   ashlar::sync::strategy_space const& space() const { return space_; }
-  /// Returns what sync::optimal chooses for the assumed machine.
+  /// Returns the plan that sync::optimal chooses for the assumed machine.
   search::plan optimum() const;
 
   /// Returns the true seconds of a step.
   double seconds(search::program const& made) const;
   double seconds(search::plan const& plan, search::bucket_rule const& division) const;
-  /// Returns the seconds that a measurement of a step gives: with noise, which only the plan and
-  /// the division determine.
+  /// Returns the measured seconds of a step: the true seconds with noise. The noise depends only on
+  /// the plan and the division.
   double measured(search::plan const& plan, search::bucket_rule const& division) const;
 
   /// Runs sync::tune on measured steps.
@@ -70,17 +73,17 @@ class hidden_cluster {
   ashlar::sync::strategy_space space_;
 };
 
-/// Candidates that were not tried, with their true seconds.
+/// The programs of candidates that were not tried, and their true seconds.
 struct held_out {
   std::vector<search::program> programs;
   std::vector<double> seconds;
 
-  /// Draws `count` mutations of the optimum and of the fastest trial of a log, and keeps those that
-  /// are at most 10 % slower than the fastest.
+  /// Draws `count` mutations of the optimum and of the fastest trial of a log. Keeps the mutations
+  /// that are at most 10 % slower than the fastest mutation.
   static held_out drawn(hidden_cluster const& on, ashlar::sync::trial_log const& log,
                         std::uint64_t seed, int count);
   int pairs() const;
-  /// Returns the share of pairs in the right order: by the prediction, or by the ranker.
+  /// Returns the share of pairs that the prediction, or the ranker, puts in the right order.
   double accuracy_of_prediction(hidden_cluster const& on) const;
   double accuracy_of(ashlar::sync::corrected_ranker const& r) const;
 };
@@ -92,11 +95,12 @@ ashlar::sync::corrected_ranker learned(hidden_cluster const& on,
 /// The tables on learning. Each function prints a line for each case, and appends it to a file in
 /// `folder` if this is not empty:
 ///
-///   ranking    accuracy of the corrected ranker after 20 trials, and of the prediction
-///   transfer   20 trials that start from 100 on the first cluster, beside 20 and 100 from nothing,
-///              on the second one
-///   published  the best strategy of Algorithm 1 as published, with each ranker but the recurrent
-///              one on large nets, and of 20 trials of ours, beside sync::optimal
+///   ranking    the accuracy of the prediction, and of the corrected ranker after 20 trials
+///   transfer   the accuracy on the second cluster: of the prediction; of the ranker after only 100
+///              trials on the first cluster, after 20 more trials on the second cluster, and after
+///              only 20 or only 100 trials on the second cluster
+///   published  the best strategies of AutoDist's Algorithm 1 with each of its rankers (with the
+///              LSTM only for small nets), of 20 trials of ours, and of sync::optimal
 struct learning_tables {
   std::string folder;
   std::vector<std::string> models, clusters;

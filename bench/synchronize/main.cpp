@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares sync::optimal with all builders and with random strategies on the models and clusters of
-// AutoDist. The timelines of their programs price all of them. One process, one core.
-// bench/run_synchronize.sh makes the page bench/results/autodist.md from the output.
+// AutoDist. Each strategy is priced by the timeline of its program. The benchmark runs in one
+// process on one core. bench/run_synchronize.sh makes the page bench/results/autodist.md from the
+// output.
 //
 //   bench/synchronize --folder FOLDER                  all parts, one file each
 //   bench/synchronize --models ncf --clusters B7 --samples 20
@@ -12,8 +13,8 @@
 //   progress     the best of the first 1, 5, 10, ... samples
 //   builders     each builder with its best division into buckets
 //   chunks       all-reduces with each division into buckets
-//   strategies   the bytes of parameters by the strategy that sync::optimal has chosen
-//   routes       how the gradient of the largest parameter moves
+//   strategies   for each strategy that sync::optimal has chosen, its share of the parameters
+//   routes       the collectives that move the gradient and the value of the largest parameter
 //
 // With one of these options it writes a table on tuning by trials instead (learning.hpp):
 //
@@ -56,7 +57,7 @@ std::string percent(double part) {
   return text;
 }
 
-/// The smallest of some trials.
+/// Returns the fastest trial. If `of_paper` is true, only trials of the paper's builders count.
 trial const& best_of(std::vector<trial> const& all, bool of_paper) {
   trial const* best = nullptr;
   for (auto const& it : all)

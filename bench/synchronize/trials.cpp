@@ -59,7 +59,8 @@ std::vector<trial> builder_trials(search::problem const& net, search::plan const
   std::vector<trial> list;
   for (auto const& b : builders)
     for (auto const& [name, rule] : all_rules()) {
-      // The peers have fixed sizes, so the library's own division does not count as theirs.
+      // The paper's builders have buckets of fixed sizes, so a trial with the library's own
+      // division is not a trial of the paper.
       bool const is_of_paper = b.is_of_paper && rule.kind != bucketing::best;
       list.push_back({b.name, name, is_of_paper, seconds_of(net, b.plan, m, rule)});
     }

@@ -23,12 +23,12 @@ namespace ashlar_bench {
 /// A strategy with its division into buckets, and the seconds of a step.
 struct trial {
   std::string name, division;
-  bool is_of_paper = false;  ///< whether the paper compares with this builder
+  bool is_of_paper = false;  ///< whether it is a builder of the paper with fixed bucket sizes
   double seconds = 0;
 };
 
-/// Returns the seconds of a step of the plan with gradients divided by `rule`. All other passes are
-/// those that the library chooses.
+/// Returns the seconds of an overlapped step of the plan. `rule` divides the gradients into
+/// buckets. The library chooses all other optimizations of the program.
 double seconds_of(search::problem const& net, search::plan const& plan, ashlar::machine const& m,
                   search::bucket_rule const& rule);
 
@@ -39,7 +39,7 @@ struct named_rule {
 };
 std::vector<named_rule> all_rules();
 
-/// Returns all builders with all divisions.
+/// Returns a trial of each builder with each division into buckets.
 std::vector<trial> builder_trials(search::problem const& net, search::plan const& plain,
                                   ashlar::machine const& m);
 

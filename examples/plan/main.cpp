@@ -91,7 +91,7 @@ struct task {
     return plan;
   }
 
-  /// Prints by how much the plan of --diff costs more than the plan `found`. With --overlap, first
+  /// Prints how much more the plan of --diff costs than the plan `found`. With --overlap, first
   /// prints how long both plans take with overlap.
   void print_diff(search::plan const& found) const {
     auto const b = other();
@@ -120,12 +120,12 @@ void run(example::options const& o) {
   }
   auto found = t.run(permits);
   t.line.show("");
-  t.problem.interleaved = found.plan.interleaved;  // with value auto, the search has chosen it
+  t.problem.interleaved = found.plan.interleaved;  // the search may have chosen the number
   auto const searched = found.plan;
   double gap = 1;
   found.plan = example::synchronized_by(o.sync, t.problem, searched, t.machine, &gap);
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
-  // Without --explain, prints only the totals: the text before the first empty line.
+  // Without --explain, only the totals are printed: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
   std::printf("  %s by %s in %.3g s",
               found.gap > 0    ? "found"
@@ -149,7 +149,8 @@ void run(example::options const& o) {
   t.compare(found.plan);
   std::fflush(stdout);
   if (o.program) {
-    auto few = t.problem;  // two micro-batches, or one group of turns, show all kinds of actions
+    // Two micro-batches, or one group of micro-batches that take turns, show every kind of action.
+    auto few = t.problem;
     few.micro_batches = std::min(few.micro_batches, std::max(2, few.interleaved));
     std::cout << '\n'
               << search::print(few, search::overlap_of(few, found.plan, t.machine).made, t.machine);

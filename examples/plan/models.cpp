@@ -79,7 +79,8 @@ search::problem dlrm(options const& o) {
   return any_length(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
 }
 
-/// Returns the numbers of experts from the options, or the model's own numbers if no option is set.
+/// Returns options of experts with the numbers that `o` sets. Where `o` sets none, the model has
+/// `by_default` experts and chooses `chosen` of them for each token.
 nn::moe_options experts(options const& o, int by_default, int chosen) {
   return {.experts = o.experts > 0 ? o.experts : by_default,
           .chosen = o.top > 0 ? o.top : chosen,
@@ -105,7 +106,8 @@ search::problem vit_moe(options const& o) {
                    patches, o.micro_batches));
 }
 
-/// Describes the U-Transformer of the paper. Its context is as wide as its innermost level.
+/// Describes the U-Transformer of nn/u_transformer.hpp with the channels of --channels. Its context
+/// has as many features as its innermost level has channels.
 search::problem u_transformer(options const& o) {
   nn::u_transformer_options<4> size = nn::paper_u_transformer;
   if (o.channels.size() != size.channels.size())

@@ -29,9 +29,9 @@ struct options {
   bool halo = false, tied = false;
   std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< the channels of u-transformer
   std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
-  /// The imbalance of the load of the experts.
+  /// Tokens of the fullest rank over the mean, where experts are split. Predictions use it.
   double imbalance = 1;
-  int experts = 0, top = 0;  ///< 0 means the model's own numbers
+  int experts = 0, top = 0;  ///< with 0, the model's own number is taken
   std::string type = "float";
 
   std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;

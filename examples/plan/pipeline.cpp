@@ -92,7 +92,7 @@ std::optional<options> run_pipeline(options const& o) {
   std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
   int const searches = tried;
   auto chosen = in_micro_batches(o, found.micro_batches());
-  // A plan of another algorithm is compared with a plan of that algorithm (main.cpp).
+  // If --algorithm is not exact, main.cpp searches without the pins, with that algorithm.
   if (!o.pins.empty() && o.algorithm == "exact")
     chosen.seconds_without_pins = search_in(stages, machine, {}).seconds();
   line.show("");
@@ -104,7 +104,8 @@ std::optional<options> run_pipeline(options const& o) {
   }
   auto const net = choose_model(chosen);
   std::string const text = search::explain(net, found, machine).text;
-  // Without --explain, prints everything but the layers: the text before the second empty line.
+  // Without --explain, the layers are left out: only the text before the second empty line is
+  // printed.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n", text.find("\n\n") + 2) + 1));
   std::printf("  found in %.3g s, of %d searches; micro-batches of %lld\n\n", seconds.count(),
               searches, static_cast<long long>(chosen.batch));

@@ -29,8 +29,9 @@ std::optional<ashlar::search::plan> search_layout(std::string const& layout,
                                                   ashlar::topology const& mesh,
                                                   ashlar::machine const& machine);
 
-/// Returns the plan of --layout with the strategy of --sync. Any name other than auto, data and
-/// tensor is a plan file. Throws ashlar::error if that file cannot be used.
+/// Returns the plan of --layout, changed as --sync, --wire, --delay and --staleness demand. If
+/// --layout is not auto, data or tensor, it names a plan file. Throws ashlar::error if that file
+/// cannot be used, or if the plan cannot be changed in this way.
 ashlar::search::plan choose_layout(training_options const& o,
                                    ashlar::search::problem const& problem,
                                    ashlar::topology const& mesh, ashlar::machine const& machine);

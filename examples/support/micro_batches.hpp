@@ -11,8 +11,8 @@
 
 namespace example {
 
-/// Returns the numbers into which a step's batch of `batch` samples can be cut, largest first: its
-/// divisors up to 4,096. If `fixed` is not 0, returns only this number.
+/// Returns the numbers of micro-batches into which the `batch` samples of a step can be cut: the
+/// divisors of `batch` up to 4,096, largest first. If `fixed` is not 0, returns only `fixed`.
 inline std::vector<int> micro_batch_counts(std::int64_t batch, int fixed) {
   if (fixed != 0) return {fixed};
   std::vector<int> list;

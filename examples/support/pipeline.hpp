@@ -11,9 +11,9 @@
 //   --schedule   (none)     the schedule of the plan, or 1F1B if the plan has none
 //                NAME       a name that schedule_named knows
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)
-//                auto       the search chooses the schedule, where the net is cut, and the number of
-//                           micro-batches unless that is given
-//   --in-flight  NUMBER     refuse schedules with more micro-batches in flight in a stage
+//                auto       the search chooses the schedule, where the net is cut, and, unless it
+//                           is given, the number of micro-batches
+//   --in-flight  NUMBER     schedules with more micro-batches in flight in a stage are refused
 
 #pragma once
 
@@ -42,8 +42,8 @@ ashlar::pipelines::schedule schedule_named(std::string const& name, int position
 inline bool searches_schedule(training_options const& o) { return o.schedule == "auto"; }
 
 /// Returns the plan of --pipeline, or nothing if this option is not given. net_of(m) returns the
-/// net whose step has m micro-batches. `micro_batches` has the numbers of micro-batches to try.
-/// Unless searches_schedule(o) is true, it has only one number. `mesh` has all ranks. Throws
+/// net whose step has m micro-batches. `micro_batches` has the numbers of micro-batches to try; if
+/// searches_schedule(o) is false, only its first number is tried. `mesh` has all ranks. Throws
 /// ashlar::error if no pipeline satisfies the options.
 std::optional<ashlar::search::pipeline_plan>
 choose_pipeline(training_options const& o,

@@ -58,7 +58,7 @@ void refuse_more_memory(std::string const& option, std::int64_t bytes,
                             ". Take --sync zero3 or auto, raise the limit, or use more ranks.");
 }
 
-/// Returns the plan with the seconds of a step with overlap, if the problem has overlap.
+/// If the problem has overlap, sets the seconds of the plan to those of an overlapped step.
 search::plan with_overlapped_seconds(search::problem const& problem, search::plan made,
                                      ashlar::machine const& machine) {
   if (!problem.overlap) return made;
@@ -68,7 +68,8 @@ search::plan with_overlapped_seconds(search::problem const& problem, search::pla
   return made;
 }
 
-/// Returns the plan that a builder of sync makes of `plan`. `option` asks for the builder.
+/// Returns the plan that `by`, a builder of namespace sync, makes from `plan`. Errors name the
+/// command line option `option`.
 template <class Builder>
 search::plan built_by(std::string const& option, Builder const& by, search::problem problem,
                       search::plan const& plan, ashlar::machine const& machine) {
@@ -85,7 +86,7 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
                              double* gap) {
   if (gap != nullptr) *gap = 1;
   if (name.empty() || search_chooses_updates(name)) return plan;
-  problem.interleaved = plan.interleaved;  // 0 if the search has chosen it
+  problem.interleaved = plan.interleaved;  // was 0 if the search has chosen the number
   if (name == "optimal") {
     auto const best = ashlar::sync::optimal(problem, plan, machine);
     if (gap != nullptr) *gap = best.gap;

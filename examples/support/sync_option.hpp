@@ -33,44 +33,48 @@ bool search_chooses_updates(std::string const& name);
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
-/// Returns the pipeline with the strategy of this name, with the same exceptions and errors as
-/// above. The strategies of `optimal` are chosen without regard to the memory limit, so the changed
-/// plan may be refused.
+/// Returns the pipeline with the strategy of this name. If the name is empty, or if the search has
+/// chosen the strategies, returns the pipeline unchanged. Throws ashlar::error if the changed
+/// pipeline needs more memory on a rank than the machine has. This can happen with the strategy
+/// `optimal` too, which ignores the memory limit here.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,
                                               ashlar::machine const& machine);
 
-/// Adds the options --wire and --plain-steps. Without the first, `name` stays empty.
+/// Adds the options --wire and --plain-steps. Without --wire, `name` stays empty.
 void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 
-/// Returns the plan with the wire of this name for all gradients that are summed over ranks, after
-/// this number of steps without it, or unchanged if the name is empty. Throws ashlar::error if
-/// there is no such wire, or if the changed plan needs more memory on a rank than the machine has.
+/// Returns the plan in which all gradients that are summed over ranks are encoded with the wire of
+/// this name, except in the first `plain_steps` steps. If the name is empty, returns the plan
+/// unchanged. Throws ashlar::error if there is no such wire, or if the changed plan needs more
+/// memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
                                 ashlar::search::problem problem, ashlar::search::plan const& plan,
                                 ashlar::machine const& machine);
 
-/// Returns the plan in which all gradients are delayed by this number of steps, or unchanged if it
-/// is 0. Throws ashlar::error if the number is too large, or if the changed plan needs more memory
-/// on a rank than the machine has.
+/// Returns the plan in which all gradients are delayed by `steps` steps. If `steps` is 0, returns
+/// the plan unchanged. Throws ashlar::error if `steps` is too large, or if the changed plan needs
+/// more memory on a rank than the machine has.
 ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
 
-/// Returns the plan in which gradients go to owners, and parameters are stale by at most this
-/// number of steps, or unchanged if the number is below 0. Throws ashlar::error if `name`, the
-/// value of --sync, is another strategy. Other errors are those of sync::owners.
+/// Returns the plan in which ranks send their gradients to the ranks that own the parameters, and
+/// read parameters that are stale by at most `staleness` steps. If `staleness` is below 0, returns
+/// the plan unchanged. `name` is the value of --sync. Throws ashlar::error if `name` is neither
+/// empty nor `owners`, if sync::owners refuses the plan, or if the changed plan needs more memory
+/// on a rank than the machine has.
 ashlar::search::plan stale_by(int staleness, std::string const& name,
                               ashlar::search::problem problem, ashlar::search::plan const& plan,
                               ashlar::machine const& machine);
 
-/// Returns a table of the seconds that the wire of this name saves or costs. The text
-/// is empty if the name is.
+/// Returns a table of the seconds that the wire of this name saves or costs. If the name is empty,
+/// the text is empty.
 std::string wire_text(std::string const& name, ashlar::search::problem problem,
                       ashlar::search::plan const& plan, ashlar::machine const& machine);
 
-/// Returns a table that shows how the plan `after` synchronizes gradients. synchronized_by has made
-/// this plan from the plan `before`, with this name and this gap. The table is empty if
+/// Returns a table that shows how the plan `after` synchronizes gradients. `after` is the plan that
+/// synchronized_by made from the plan `before`, with this name and this gap. The table is empty if
 /// synchronized_by has changed nothing.
 std::string synchronization_text(std::string const& name, ashlar::search::problem problem,
                                  ashlar::search::plan const& before,

@@ -22,7 +22,8 @@ inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.overlap == "none" ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
-/// Returns the largest norm of gradients. Gradients of stale parameters are not clipped.
+/// Returns the norm to which gradients are clipped: `clip`, or infinity (no clipping) if the plan
+/// has stale parameters.
 template <class Plan>
 double clip_of(Plan const& plan, double clip) {
   return is_stale(plan) ? std::numeric_limits<double>::infinity() : clip;

@@ -18,10 +18,11 @@ namespace example {
 struct training_options {
   std::string mesh, layout = "auto", save_layout, memory_limit, machine, trace, checkpoint;
   std::string pipeline, schedule, overlap = "as_planned", sync, wire;
-  int plain_steps = 0;  ///< the first steps that have no --wire
-  int delay = 0;        ///< the steps by which gradients are delayed
-  int staleness = -1;   ///< of the parameters that ranks read; below 0: steps are synchronous
-  int in_flight = 0;    ///< the most micro-batches in flight in a pipeline stage; 0 means no limit
+  int plain_steps = 0;  ///< how many of the first steps do without the encoding of --wire
+  int delay = 0;        ///< by how many steps gradients are delayed
+  /// By how many steps parameters that a rank reads may be stale; below 0: steps are synchronous
+  int staleness = -1;
+  int in_flight = 0;  ///< the most micro-batches in flight in a pipeline stage; 0 means no limit
   int batch = 8, steps = 100, warmup = 10, every = 10, every_steps = 100, keep = 2;
   double lr = 1e-3;
   std::uint64_t seed = 1;

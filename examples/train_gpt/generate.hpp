@@ -6,9 +6,10 @@
 // The model sees the last bytes of the text, at most as many as it was trained for (its context).
 // The logits come from one of two passes with the same result:
 //
-//   cached_pass    nn::generator, which keeps the keys and values of the bytes before. A byte costs
-//                  the pass of one token until the text fills the context. After that, the bytes
-//                  that the model sees get new positions with each byte, so all are computed again.
+//   cached_pass    nn::generator, which keeps the keys and values of earlier bytes. A byte costs
+//                  the pass of one token until the text fills the context. After that, each new
+//                  byte shifts the positions of all bytes that the model sees, so the pass computes
+//                  all of them again.
 //   whole_pass     model.predict on the whole context, for nets that nn::generator refuses. It runs
 //                  on complete batches. The text is in the first row, and the results of the other
 //                  rows are ignored.
@@ -58,7 +59,7 @@ class whole_pass {
  public:
   explicit whole_pass(Model& model) : model_(&model) {}
 
-  /// Returns the logits behind a text.
+  /// Returns the logits for the byte after a text.
   auto operator()(std::string const& text) {
     auto const& extents = model_->input_extents();
     auto const rows = static_cast<std::size_t>(extents.elements()),
@@ -76,7 +77,7 @@ class whole_pass {
   Model* model_;
 };
 
-/// Draws a byte by its logit. The logits are those of a vocabulary whose first 256 entries are the
+/// Draws a byte from the softmax, at `temperature`, of the first 256 logits, which are those of the
 /// bytes.
 template <class T>
 char draw_byte(std::span<T const> logits, double temperature, std::mt19937_64& random) {

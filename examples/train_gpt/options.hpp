@@ -6,7 +6,7 @@
 //   --device   --precision   activations   precision of products   parameters
 //   cpu        float         float         float                   float
 //   cuda       float         float         float                   float
-//   cuda       tf32          float         11 bits per operand     float
+//   cuda       tf32          float         11 significant bits     float
 //   cuda       bf16          bfloat16      bfloat16                float, with a bfloat16 copy
 
 #pragma once
@@ -27,7 +27,8 @@ struct options : training_options {
   int kv_heads = 0;  ///< the key heads of a Llama; 0 means the default of its model
   double balance = 0.01, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7,
          peak_flops = 0;
-  double imbalance = 1;  ///< of the load of the experts, for predictions
+  /// Tokens of the fullest rank over the mean, where experts are split. Only predictions use it.
+  double imbalance = 1;
   bool graph = false, tied = false;
 
   bool is_llama() const { return model == "llama-small"; }

@@ -28,7 +28,8 @@ inline std::string read_file(std::filesystem::path const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Returns the project's own headers, examples, tests and documents, in the order of their paths.
+/// Returns the .hpp and .cpp files of include/, examples/ and tests/ and the Markdown files of the
+/// root folder, one after another in the order of their paths.
 inline std::string project_text(std::filesystem::path const& root) {
   std::vector<std::filesystem::path> files;
   for (auto const* folder : {"include", "examples", "tests"})
@@ -45,7 +46,7 @@ inline std::string project_text(std::filesystem::path const& root) {
   return text;
 }
 
-/// Returns the text on every rank. If `path` is empty, this is the project's own text. Collective
+/// Returns the text on every rank. If `path` is empty, the text is that of project_text. Collective
 /// over a mesh of any processor: all-reduces sum the bytes of rank 0 with the zeros of all other
 /// ranks.
 template <class Mesh>

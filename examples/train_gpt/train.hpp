@@ -108,7 +108,7 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
   namespace nn = ashlar::nn;
   bool const speaks = mesh.rank() == 0;
   if (o.prompt.empty()) throw ashlar::error("--prompt", "a sample needs a first byte to continue.");
-  std::int64_t const sequences = std::int64_t{o.batch} * std::max(1, o.micro_batches);  // a step
+  std::int64_t const sequences = std::int64_t{o.batch} * std::max(1, o.micro_batches);  // in a step
   byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR), sequences, o.context,
                           o.seed);
 

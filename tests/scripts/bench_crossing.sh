@@ -4,8 +4,8 @@
 # processors: 1
 #
 # Runs the benchmark of crossings briefly and checks its tables. The orders that the library finds
-# reach the lower bound on the paper's cases, and are less than 2 % above it elsewhere. They are
-# never longer than the best of the other orders. Times are not checked.
+# must reach the lower bound in the paper's cases, and must be less than 2 % above it in all other
+# cases. They must never be longer than the shortest order of whole tasks. Times are not checked.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/crossing"

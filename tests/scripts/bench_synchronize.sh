@@ -4,8 +4,8 @@
 # processors: 1
 #
 # Runs the benchmark of synchronizations on two cells and checks the tables that it writes. No
-# builder may be faster than the searched strategies, and no sample by more than 2 %. Times of
-# searches are not checked. It also runs a part of the benchmark on tuning by trials.
+# builder may be faster than the searched strategies, and no sample may be faster by more than 2 %.
+# Times of searches are not checked. It also runs a part of the benchmark on tuning by trials.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/synchronize"

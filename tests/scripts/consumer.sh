@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Builds fresh projects that use the library. The first finds the installed ashlar::core by
-# find_package, the second the whole installed library, and the third adds the library as a
-# subdirectory. If nvcc was found, the second one also uses CUDA. Paths contain a space on purpose.
+# Builds fresh projects that use the library. The first project finds only the installed
+# ashlar::core by find_package. The second project finds the whole installed library, with CUDA if
+# nvcc was found. The third project adds the library as a subdirectory. Paths contain a space on
+# purpose.
 #
 # The installed files must equal those of the source tree, which the build has compiled already. So
 # the second project compiles only a part of them: before it is built, the script empties all
@@ -53,8 +54,8 @@ if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmak
   exit 1
 fi
 
-# All files that the build uses must be installed as they are. grep -v removes what a build without
-# MPI, CUDA or nlohmann_json does not install.
+# All files that the build uses must be installed as they are. From the list of differences, grep -v
+# removes the files that a build without MPI, CUDA or nlohmann_json does not install.
 missing="$(diff -rq -x README.md "$source_dir/include/ashlar" "$work/prefix/include/ashlar" || true)"
 # Without the full library, the rooms above ashlar::core and the umbrella header are not installed.
 above='/include/ashlar(: |/)(device|comm|tensor|io|nn|train|checkpoint)(\.hpp|[/:]|$)'

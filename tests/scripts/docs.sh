@@ -136,8 +136,8 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
-# Prints the string literals of the headers, with continuation lines joined. In sentences.hpp, each
-# line has one literal.
+# Collects the text of all headers. A string literal that continues on the next line is joined, so
+# that it is on one line. In sentences.hpp, each line then has one literal.
 join='s/"[ \t]*\\?\n[ \t]*"//g'
 find include/ashlar -name '*.hpp' -exec cat {} + | perl -0777 -pe "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
@@ -189,7 +189,7 @@ done <"$work/index"
       echo "target_link_libraries($name PRIVATE \"$compiled\")"
     fi
   done
-  # The following are not linked. The headers in the form of ashlar::compiled are compiled faster.
+  # The refused fragments are not linked. Headers in the form of ashlar::compiled compile faster.
   for n in "${refused[@]}"; do
     echo "add_library(refused_$n OBJECT EXCLUDE_FROM_ALL refused_$n.cpp)"
     echo "target_link_libraries(refused_$n PRIVATE ashlar::ashlar)"
@@ -245,7 +245,7 @@ part_of() {
       exit 1
     }' "$1" "$2"
 }
-# in_order <part> <whole>: like part_of, but a line ... in the first file stands for any lines.
+# in_order <part> <whole>: like part_of, but a line `...` in the first file stands for any lines.
 in_order() {
   awk 'NR == FNR { part[++n] = $0; next } { whole[++m] = $0 }
     END {

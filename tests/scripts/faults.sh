@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault; in the middle of a
-# pipelined step, rank 0 of the first stage commits faults too. The fault must end
-# the job within ten seconds, with a non-zero exit status and a message that names the rank and the
-# operation, and must leave no files in /dev/shm and no process. Environment variables:
+# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault. In the middle of a
+# pipelined step, rank 0 of the first stage commits faults too. Each fault must end the job within
+# ten seconds, with a non-zero exit status and a message that names the rank and the operation. It
+# must leave no files in /dev/shm and no process. Environment variables:
 #
 #   ASHLAR_FAULTS          all: every fault with shared memory and with messages; default: every
 #                          fault with shared memory, some with messages
@@ -14,7 +14,7 @@
 set -uo pipefail
 
 # Other jobs on this machine write to /dev/shm too. If this test may mount a file system, it mounts
-# its own one at /dev/shm. Otherwise it does not check which files a job leaves there.
+# a file system of its own at /dev/shm. Otherwise it does not check which files a job leaves there.
 if [ -z "${ASHLAR_OWN_SHM:-}" ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
   export ASHLAR_OWN_SHM=yes
   # shellcheck disable=SC2016
@@ -22,20 +22,21 @@ if [ -z "${ASHLAR_OWN_SHM:-}" ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2>/d
 fi
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/tests/program_faults"
-# Where every fault is asked for, a missing program is a failure: the build may have failed.
+# With ASHLAR_FAULTS=all, a missing program is a failure, because the build may have failed.
 missing=77
 if [ "${ASHLAR_FAULTS:-}" = all ]; then missing=1; fi
 [ -x "$program" ] || { echo "no program_faults in this build"; exit "$missing"; }
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
 command -v "$mpiexec" >/dev/null || { echo "no $mpiexec"; exit "$missing"; }
 oversubscribe=()
-# MPICH's launcher ends the other ranks within half a millisecond, so that they cannot report.
+# When a rank is killed, MPICH's launcher ends the other ranks within half a millisecond, so that
+# they cannot report it.
 or_ended='|BAD TERMINATION'
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
   oversubscribe=(--oversubscribe)
   or_ended=
 fi
-# killed <rank>: prints what the output says when that rank is killed.
+# killed <rank>: prints a pattern of what the output says when that rank is killed.
 killed() { printf 'Rank %s was killed: its process [0-9]+ on .* Rank [0-9] is in %s' "$1" "$or_ended"; }
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -86,8 +87,8 @@ ends() {
   [ ! -s "$work/shm_left" ] || complain "left in /dev/shm: $(tr '\n' ' ' <"$work/shm_left")"
 }
 
-# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts. A
-# rank that commits the fault can follow the name of the fault.
+# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts.
+# <how> is the name of the fault, with or without the rank that commits it.
 fault() {
   # shellcheck disable=SC2086
   job $1
@@ -105,7 +106,7 @@ late() {
 }
 
 gather='all-gather along node of 64x64 float \[S\(0\),B\] -> \[B,B\] \(a table\)'
-# collective_faults: faults that depend on the transport.
+# collective_faults: runs the faults that depend on the transport.
 collective_faults() {
   job none
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
@@ -143,7 +144,7 @@ collective_faults() {
   unset ASHLAR_CHECK
 }
 
-# other_faults: faults that do not depend on the transport.
+# other_faults: runs the faults that do not depend on the transport.
 other_faults() {
   job slow
   [ "$status" -eq 0 ] || complain "a slow rank is no fault"
@@ -183,7 +184,8 @@ wait "$launcher" || status=$?
 seconds=$((SECONDS - begin))
 ends
 
-# A checkpoint that cannot be written. Only this test sees the file systems that it mounts here.
+# Tests a checkpoint that cannot be written. Only this test sees the file systems that it mounts
+# here.
 if unshare -m mount -t tmpfs tmpfs "$work" 2>/dev/null; then
   mkdir "$work/disk"
   # mounted <options> <how to end>: saves into a file system with these mount options.

@@ -44,8 +44,8 @@ done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.
     if (length(text) > 100) print $1 ":" $2 ":"
   }')
 
-# A message is recognized by the beginning of its longest part between parameters: at least 20
-# characters, and so many that no other message has them.
+# A message is recognized by the beginning of its longest part between parameters. The beginning has
+# at least 20 characters, and as many more as it takes to differ from all other messages.
 mapfile -t headers < <(grep -rl '^#define ASHLAR_SAYS_' include)
 if [ "${#headers[@]}" -gt 0 ]; then
   while IFS= read -r name; do

@@ -7,7 +7,8 @@
 #
 # - A room includes only itself and rooms that come before it in the list below. The umbrella header
 #   includes all rooms.
-# - io/json, which is a CMake target of its own, includes only rooms of ashlar::core.
+# - io/json, which is a CMake target of its own, includes only rooms of ashlar::core. Only io/json
+#   and the room checkpoint include headers of io/json.
 # - The rooms of ashlar::core include no header of MPI, BLAS, CUDA or JSON.
 # - No room includes the folder detail of another room.
 # - Headers of CUDA and NCCL, and of folders named cuda or nccl, are included only by files below

@@ -3,14 +3,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Checks that each public header includes, directly or through other headers of ashlar, headers of
-# the C++ standard library and of other libraries for what it uses of them. The test `headers` does
-# not see this, because there all headers of other libraries are visible at once.
+# Checks that each public header includes what it uses of the C++ standard library and of other
+# libraries, directly or through other headers of ashlar. The test `headers` cannot check this,
+# because there all headers of other libraries are visible at once.
 #
 # The first table has a line "HEADER...: NAME..." for each group of names of the standard library,
-# which may come from any of these headers. A name is what follows std:: up to the next ::. Names
-# that all of the standard library declares, such as std::size_t, have the header *. The second
-# table has the same for other libraries, with a regular expression in place of the names.
+# which may come from any of these headers. A name is what follows std:: up to the next ::. The
+# header * stands for any header, for names that many headers declare, such as std::size_t. The
+# second table has lines of the same form for other libraries, with a regular expression in place of
+# the names.
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"

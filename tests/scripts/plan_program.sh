@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests the program plan: it can read the files that it writes, its output fits 100 columns, and
-# each wrong input gives the right error message and a non-zero exit soon.
+# Tests the program plan. It must read the files that it writes, and its output must fit 100
+# columns. For each wrong input it must soon end with a non-zero exit status and the right error
+# message.
 set -uo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/plan"

@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Trains a small GPT with experts on two ranks, of which two micro-batches take turns. The losses of
-# the steps must be equal to the last bit with transfers beside computations (--overlap as_planned)
-# and one after the other (--overlap none), and close to those of one rank. The same must hold with a
-# balance loss over both micro-batches, which has other losses.
+# Trains a small GPT with experts on two ranks, with micro-batches that take turns in pairs. The
+# losses must be the same to the last bit whether transfers run beside computations (--overlap
+# as_planned) or not (--overlap none), and must be close to the losses on one rank. The same must
+# hold if the balance loss is computed over both micro-batches of a pair. This must change the
+# losses.
 program=train_gpt steps=4
 net=(--layers 2 --d-model 24 --heads 4 --context 12 --batch 4 --experts 8 --micro-batches 4
   --interleaved 2 --text "$ASHLAR_SOURCE_DIR/LICENSE")
@@ -13,7 +14,8 @@ training=("${net[@]}")
 # shellcheck source=tests/support/losses.sh
 . "$ASHLAR_SOURCE_DIR/tests/support/losses.sh"
 
-# overlaps <option>...: compares the losses of both ways, which stay in $work/planned
+# overlaps <option>...: compares the losses with and without overlap, and keeps them in
+# $work/planned.
 overlaps() {
   training=("${net[@]}" "$@" --overlap as_planned)
   losses 2 gpu=2 auto

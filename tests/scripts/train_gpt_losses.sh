@@ -4,9 +4,9 @@
 #
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
 # 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
-# Pipelines must also have these losses under each schedule, and must write the same sample text as
-# one rank, although they write it without a cache of keys and values and one rank uses such a
-# cache. A small Llama must have the same losses on 1, 2 and 4 ranks.
+# Pipelines must have the same losses as one rank under each schedule. They must also write the same
+# sample text as one rank, although only the single rank uses a cache of keys and values. A small
+# Llama must have the same losses on 1, 2 and 4 ranks.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh

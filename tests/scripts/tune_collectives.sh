@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests bench/tune_collectives. It must confirm that all algorithms give right results, and write a
-# table that a program can use. If it fails, it must leave the file unchanged. Times are not
-# checked.
+# table that a program can use. If tune_collectives fails, it must leave the file unchanged. Times
+# are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
