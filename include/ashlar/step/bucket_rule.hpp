@@ -19,14 +19,14 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// How buckets of gradients are closed: where the step is predicted to end earliest, or once they
-/// have enough bytes or enough gradients.
+/// When a bucket of gradients is closed: where the last synchronization is then predicted to end
+/// earliest, once the bucket has enough bytes, or once it has enough gradients.
 enum class bucketing : signed char { best, by_bytes, by_number };
 
 struct bucket_rule {
   bucketing kind = bucketing::best;
   std::int64_t size = 0;    ///< bytes on a rank, or a number of gradients; 0 means no buckets
-  std::int64_t first = -1;  ///< the size of the first bucket; below 0: as the others
+  std::int64_t first = -1;  ///< the size of the first bucket; below 0: `size`
   friend constexpr bool operator==(bucket_rule const&, bucket_rule const&) = default;
 };
 

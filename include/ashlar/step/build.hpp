@@ -15,7 +15,8 @@
 //                          segment, the forward computations of that segment run once more
 //   synchronize            elements 0 .. n-1, parameter by parameter
 //   update                 elements 0 .. n-1, parameter by parameter
-//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
+//   renew                  elements 0 .. n-1, parameters that are updated at one placement and
+//                          stored at another
 //
 // program_builder.hpp is the implementation. An application that links ashlar::compiled must
 // include that file if it calls `build` in a constant expression.

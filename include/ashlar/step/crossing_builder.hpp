@@ -6,9 +6,9 @@
 // Adds to a program the sends and receives of one part of a pipeline. These tensors cross to
 // another part:
 //
-//   between neighbouring stages   the output y of the last element of the earlier stage, and back
-//                                 the gradient dx of the first element of the later stage
-//   for a skip whose ends are on  the input x of the skip, and back its gradient
+//   between neighbouring stages   forward, the output y of the last element of the earlier stage;
+//                                 backward, the gradient dx of the first element of the later stage
+//   for a skip whose ends are on  forward, the input x of the skip; backward, its gradient
 //   different stages
 //
 // begin_send and begin_receive add the action with which a send or a receive (a crossing) begins,
@@ -97,8 +97,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
   }
-  /// Adds the action that begins to receive the same tensor on the other part. Returns the index of
-  /// the crossing. The tensor arrives at placement `at`.
+  /// Adds the action that begins to receive, on the other part, the tensor that begin_tie_send
+  /// sends. Returns the index of the crossing. The tensor arrives at placement `at`.
   int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
     int const k = enter_tie(t, when != phase::forward);
     auto const size = search::step::element_size(net_, moved::parameter, when);
@@ -106,8 +106,9 @@ class crossing_builder : public program_builder<dynamic_size> {
     int const value = add_value(kind_of_tied(when), k, bytes);
     return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
   }
-  /// Adds the end of that receive. After it, the later use reads the received parameter, or the
-  /// received gradient is added to that of the first use.
+  /// Adds the action that ends a receive of begin_tie_receive; `index` is the crossing. After it,
+  /// the later use reads the received parameter, or the received gradient is added to that of the
+  /// first use.
   void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
     end_crossing(index);
     int const k = enter_tie(t, when != phase::forward);

@@ -49,7 +49,7 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
       int& of_bucket = last[static_cast<std::size_t>(bucket_of(e.move))];
       if (action_of(e) > of_bucket) of_bucket = action_of(e);
     }
-  // The moves that begin before action 0, after action 0, ..., those of a bucket one after another.
+  // begins[i] has the moves that begin right before action i. Moves of one bucket are neighbours.
   std::vector<std::vector<int>> begins(p.actions.size() + 1);
   for (auto const& queue : queues)
     for (auto const& e : queue.entries) {
@@ -74,8 +74,8 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
 }  // namespace step_detail
 
 /// Returns the program in which the synchronization of gradients begins as soon as the gradients
-/// of its bucket are complete, but not before the action that `starts` gives for its moves, if
-/// `starts` is not empty.
+/// of its bucket are complete. If `starts` is not empty, a move begins no earlier than after the
+/// action that `starts` has for it.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.

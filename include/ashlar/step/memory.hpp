@@ -92,7 +92,7 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
-  std::int64_t saved = 0;    ///< the part of forward results that the backward pass reads
+  std::int64_t saved = 0;    ///< values that the forward pass saves for the backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
   std::int64_t skipped = 0;      ///< at the end of a skip: the gradient that its begin reads
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
@@ -270,13 +270,15 @@ struct phase_memory {
 /// crosses back. An owned value or gradient is replicated before it crosses, and is owned again
 /// after it has crossed (crosses_at).
 ///
-///   value at the first use       The replicated value may be sent until the last pass has ended.
+///   value at the first use       The replicated value stays in memory, since it may be sent until
+///                                the last pass has ended.
 ///   value at the later use       The received value is already counted, as the copy that this part
 ///                                keeps (memory_of). Only while it becomes owned does it need more.
 ///   gradient at the first use    The received gradient is held in addition to all synchronized
 ///                                gradients.
-///   both gradients               A gradient that must be replicated or become owned does so after
-///                                all gradients are synchronized. These bytes count in `renew`.
+///   gradient at both uses        The gradient is replicated at the later use, and becomes owned at
+///                                the first use, after all gradients are synchronized. The bytes
+///                                that this takes count in `renew`.
 ///
 /// `e` and `a` are element_size and accumulation_size.
 constexpr void add_tied_apart(element_bytes& bytes, parameter_spec const& p,

@@ -7,7 +7,7 @@
 // minimizes this number (problem.hpp); here it is computed from the actions of the program.
 //
 //   work            computations, on the busiest rank
-//   communication   redistributions and exchanges of halos
+//   communication   redistributions, exchanges of halos and exchanges of rows
 //
 // A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
 // buckets takes less time than the same program without buckets.

@@ -164,8 +164,8 @@ class stage_builder {
     }
   }
   /// Adds the actions between the last pass and the updates: they synchronize gradients and move
-  /// the gradients of tied parameters to other parts. `number` is the number of the first of these
-  /// crossings.
+  /// the gradients of tied parameters to other parts. `number` is the number, in the common order,
+  /// of the first crossing of such a gradient.
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The bytes that a rank receives in a program, per kind of collective. One function returns the
-// exact bytes of the rank at given coordinates. Another one returns the bytes that the cost model
-// uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos count
-// as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
-// batch, so they are predicted ones (row_exchange.hpp).
+// The bytes that a rank receives in a program, per kind of collective. received_at returns the
+// exact bytes of the rank at given coordinates. received_at_most returns the bytes that the cost
+// model uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos
+// count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
+// batch, so both functions count predicted bytes for them (row_exchange.hpp).
 
 #include <ashlar/step/transfer.hpp>
 
@@ -99,7 +99,8 @@ struct element_totals {
 };
 
 /// Returns the seconds and bytes of all elements. Statistics and halos of x count as activations,
-/// halos of dx as gradients. Every redistribution counts as if it were in no bucket.
+/// halos of dx as gradients, and exchanges of rows as parameters. Every redistribution counts as if
+/// it were in no bucket.
 constexpr std::vector<element_totals> element_table(program const& p) {
   std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
   for (auto const& a : p.actions) {

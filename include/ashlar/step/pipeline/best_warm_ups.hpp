@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Searches the warm-up depth of each position (warm_up.hpp) for given costs. A micro-batch is in
-// flight at position j for L_j seconds: from the start of its forward pass there to the end of its
-// backward pass there, including all transfers between. The backward pass takes B_j seconds. The
-// search begins with the depths of the better of two rules:
+// Searches for the best warm-up depth of each position (warm_up.hpp) under given costs. A
+// micro-batch is in flight at position j for L_j seconds: from the start of its forward pass there
+// to the end of its backward pass there, including all transfers in between. The backward pass
+// takes B_j seconds. The search begins with the depths of the better of two rules:
 //
 //   L_j / period               for full rate: each `period` seconds, the time of the busiest stage
 //                              or link, a new micro-batch begins (Little's law)
@@ -131,7 +131,8 @@ class warm_up_search {
     return depths;
   }
 
-  /// Changes the depths of ranges of groups by small amounts while that makes the step shorter.
+  /// Divides the positions into groups of neighbours, one or more in a group. Changes the depths of
+  /// ranges of groups by small amounts while that makes the step shorter.
   void change() {
     double const passes = 2. * micro_batches_ * double(size());
     std::size_t group = 1;

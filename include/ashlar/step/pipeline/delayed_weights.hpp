@@ -5,8 +5,8 @@
 
 // Schedules with warm-ups (warm_up.hpp) that delay the gradients of parameters. The backward pass
 // is split: a part sends the gradient of its input (I) before it computes the gradients of its
-// parameters (W). Position j runs d forward passes ahead, and the W of a micro-batch follows the I
-// of the micro-batch that is w numbers later:
+// parameters (W). Position j runs d forward passes ahead, and the W of micro-batch k follows the I
+// of micro-batch k + w:
 //
 //   F F .. F   I W F   I W F   ..   I W   W W .. W        d = depths[j], w = delays[j]
 //
@@ -19,9 +19,9 @@
 //
 //   (s - 1) max(F, F + I - b W)
 //
-// With a = b = 1 this is the bubble of ZB-H1, at the memory of 1F1B's first position. With a = b =
-// 2 it is that of ZB-H2. The first forward pass reaches the last position after (s - 1) F, so no
-// schedule has a smaller bubble than (s - 1) F.
+// With a = b = 1 this is the bubble of ZB-H1, and each position needs as much memory as the first
+// position under 1F1B. With a = b = 2 this is the bubble of ZB-H2. The first forward pass reaches
+// the last position after (s - 1) F, so no schedule has a smaller bubble than (s - 1) F.
 
 #include <algorithm>
 #include <limits>
@@ -113,7 +113,8 @@ class delay_search {
     return seconds < 0 ? std::numeric_limits<double>::infinity() : seconds;
   }
 
-  /// Returns depths and delays that grow by a / 2 and b / 2, as far as most_ permits.
+  /// Returns depths that grow by a / 2 from each position to the one before, and delays that grow
+  /// by b / 2 from each position to the next, as far as most_ permits.
   numbers rule(int a, int b) const {
     numbers n;
     for (std::size_t j = 0; j < size(); ++j) {

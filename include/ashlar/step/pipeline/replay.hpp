@@ -69,7 +69,7 @@ struct arrival {
 };
 
 /// Simulates a pipeline. Passes are added one after another. The clock knows when each part and
-/// each link becomes free, and when each tensor is there.
+/// each link becomes free, and when each tensor has arrived.
 class pipeline_clock {
  public:
   /// Makes a clock at time 0, before any pass. Adds each later transfer to `sent`, unless `sent` is
@@ -116,8 +116,8 @@ class pipeline_clock {
     double& free = free_.data()[position];
     free = end;
     ++passes_;
-    // Returns when the tensor for stage `to` arrives. Afterwards, the part is free when all sends
-    // of this pass can have begun.
+    // Returns when the tensor for stage `to` arrives. If the send cannot begin at once, the part
+    // becomes free only when it can.
     auto const send = [&](int link, double seconds, int to, int skip) {
       if (link == none) return end;
       double& busy = links_.data()[link];

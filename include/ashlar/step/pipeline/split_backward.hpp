@@ -15,7 +15,7 @@
 //
 //   zb_h1   ahead s - j, held s                 the memory that the first stage has with 1F1B
 //   zb_h2   ahead 2 (s - j) - 1, held 2 s - 1   about twice the memory of zb_h1
-//   zb_v    ahead 2 s, held 2 s                 two chunks a part in a vee; the memory of zb_h1
+//   zb_v    ahead 2 s, held 2 s                 two chunks per part in a vee; the memory of zb_h1
 //
 // An order is made by a simulation with given costs. Whenever a part is free, it runs the most
 // urgent pass whose input is there: I before F before W, and a later chunk before an earlier one.
@@ -60,8 +60,8 @@ class split_builder {
   split_builder(split_builder const&) = delete;  // the clock refers to the schedule
   split_builder& operator=(split_builder const&) = delete;
 
-  /// Returns the order, or an empty one if at some time the limits let no pass run, or if the order
-  /// takes at least `most` seconds.
+  /// Returns the order. Returns an empty one if at some time the limits permit no pass, or if the
+  /// order takes at least `most` seconds.
   constexpr schedule run(double most) {
     for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
