@@ -11,9 +11,10 @@
 //               memory of any kind.
 //   bound       A label is also dropped if a lower bound of the seconds of all its completions is
 //               not below the seconds of the best known choice. Lasting memory is held for the
-//               whole step. If a byte of it has a price of p seconds, the other elements take at
-//               least
+//               whole step. If a byte of it has a price of p seconds, the elements that follow
+//               those of the label take at least
 //                 sum of min over options of (seconds + p * lasting)  -  p * (free bytes)
+//               The free bytes are those that the label leaves for lasting memory below the limit.
 //               The search uses the p for which the bound of the whole chain is greatest
 //               (Lagrangian relaxation).
 //   effort      Labels are extended about `effort` times. So after each element only the labels

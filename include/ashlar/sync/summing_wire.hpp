@@ -7,7 +7,7 @@
 // in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains, are
 // few elements and get no wire that distorts their squares (wire_format). This file also decides
 // which wire the later use of a tied parameter gets. Builders choose a strategy for the first use
-// only, and both uses have it.
+// only, and both uses get this strategy.
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/plan.hpp>
