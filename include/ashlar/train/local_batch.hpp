@@ -11,7 +11,7 @@
 // The trainer copies the part to its position in an array for the whole batch. The program of the
 // step then cuts the rank's shards out of this array, as it cuts them out of a whole batch. So
 // losses and gradients are the same bit for bit as with the whole batch, and the ranks send each
-// other as many bytes. The values outside of the part are never read.
+// other the same number of bytes. The values outside of the part are never read.
 
 #include <algorithm>
 #include <cstdint>
@@ -75,7 +75,7 @@ void for_each_row(box const& b, shape const& extents, F f) {
 }
 
 /// Copies the values of box `b` to their positions in `whole`, a row-major array with these
-/// extents. Returns the pointer behind the last value that was copied.
+/// extents. Returns the pointer to the value after the last one that was copied.
 template <class T>
 T const* put_box(T const* values, box const& b, shape const& extents, T* whole) {
   for_each_row(b, extents, [&](std::int64_t at, std::int64_t length) {

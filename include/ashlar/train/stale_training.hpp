@@ -16,8 +16,8 @@
 // With a staleness of 0, an update takes the sum of all ranks' gradients: the bits are those of
 // synchronous training with sum_order::by_rank. Otherwise an update takes the gradient of one rank,
 // times the number p of ranks, at 1/p of the learning rate. So the updates of p ranks move a
-// parameter about as far as one update of their mean gradient. They are updates of their own for
-// the optimizer: moments decay p times in a step.
+// parameter about as far as one update of their mean gradient. For the optimizer they are p
+// separate updates: moments decay p times in a step.
 //
 // The passes use the program of a synchronous step up to its first synchronization. No rank knows
 // the loss or the norm of the gradient over all ranks, so there is no clipping.
@@ -80,8 +80,8 @@ class stale_training {
   }
   stale_training(stale_training const&) = delete;
   stale_training& operator=(stale_training const&) = delete;
-  /// Settles, since other ranks may wait for this owner. All ranks have done the same number of
-  /// steps.
+  /// Settles, since other ranks may wait for this owner. Expects that all ranks have done the same
+  /// number of steps.
   ~stale_training() {
     auto& operations = model_->mesh().operations();
     if (is_settled_ || watch_.is_passing() || operations.is_abandoned()) return;
@@ -190,7 +190,7 @@ class stale_training {
     std::size_t index;  ///< its number for the optimizer
     std::int64_t elements;
     std::vector<parameter const*> uses;  ///< each has a gradient; more than one if it is tied
-    tensor gradient;                     ///< only on its owner
+    tensor gradient;                     ///< allocated on the owner only
     std::size_t value_bytes() const {
       return static_cast<std::size_t>(elements * size_of(first->source().type()));
     }
@@ -312,8 +312,8 @@ class stale_training {
       }
     });
   }
-  /// Takes the values that the next step reads. After settle(), waits until no rank uses the settled
-  /// values any more, for example for a checkpoint, since owners will update them.
+  /// Takes the values that the next step reads. After settle(), waits until no rank uses the
+  /// settled values any more, for example for a checkpoint, since owners will update them.
   void take_values() {
     if (is_settled_) {
       model_->mesh().barrier();

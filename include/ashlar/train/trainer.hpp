@@ -131,7 +131,7 @@ class trainer {
       detail::compare_parts(mesh, part_, local, step_);
     }
     // Without the checked mode, a rank with a fault takes part in the step with zeros. Its hash
-    // differs from the hash 1 of the others, as all learn from a sum that the step computes anyway.
+    // differs from the others' hash, which is 1. All ranks learn this from a sum of the step.
     return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
                [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
   }
@@ -174,13 +174,14 @@ class trainer {
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
-  /// Returns how many squares AdamW has averaged, to continue with after continue_after().
+  /// Returns a text with the numbers of squares that AdamW has averaged, for continue_squares().
+  /// Call continue_squares() after continue_after().
   std::string numbers_of_squares() const { return sent_.text(*model_); }
   void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
-  /// Communicates: a redistribution of each parameter that is updated apart from its storage,
-  /// unless steps begin with these.
+  /// Communicates: a redistribution of each parameter that is updated at one placement and stored
+  /// at another, unless steps begin with these redistributions.
   void continue_after(std::int64_t steps) {
     if (stale_) stale_->continue_at(steps);
     step_ = steps;
@@ -244,7 +245,7 @@ class trainer {
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
     auto const totals = sum_totals(hash, fault,
                                    clock.seconds() - programs_.walker().seconds_waited());
-    if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
+    if (in_mean == 0) detail::refuse_no_targets(step_);  // sum_totals has compared the batches
     double const summed = clock.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
