@@ -107,16 +107,16 @@ constexpr bool computes(action_kind kind) {
 /// and makes y and dx.
 enum class value_kind : signed char {
   data,       ///< the input of the net, replicated on every rank
-  x,          ///< an activation, at the placement that its reader needs
-  y,          ///< an activation, at the placement that its producer makes
-  dy,         ///< the gradient of y, at the placement that its reader needs
-  dx,         ///< the gradient of x, at the placement that its producer makes
+  x,          ///< an activation, at the placement at which its element reads it
+  y,          ///< an activation, at the placement at which its element makes it
+  dy,         ///< the gradient of y, at the placement at which its element reads it
+  dx,         ///< the gradient of x, at the placement at which its element makes it
   skipped,    ///< the gradient of the first tensor that the end of a skip or a branch joins
   x_halo,     ///< x with its halo: on each rank, all indices that the rank's windows cover
   dx_halo,    ///< the gradient of x_halo; where ranks overlap, their values must be added
   saved,      ///< all that a forward pass saves for the backward pass
-  used,       ///< a parameter, at the placement for computations
-  statistic,  ///< a statistic, at the placement that its element makes
+  used,       ///< a parameter, at the placement at which its layer reads it
+  statistic,  ///< a statistic, at the placement at which its element makes it
   reduced,    ///< a statistic after its redistribution
   sum,        ///< a parameter's gradient, summed over the micro-batches
   gradient,   ///< a parameter's gradient, at the placement at which the parameter is updated
@@ -169,7 +169,7 @@ struct action {
   int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
   int move = -1;  ///< index into program::moves, or -1 if no move begins or ends
-  /// Index into program::crossings, or -1 without a send or a receive.
+  /// Index into program::crossings, or -1 if nothing is sent or received.
   int crossing = -1;
   double seconds = 0;           ///< seconds of the computation, on the busiest rank
   int halo = -1;                ///< index into program::halos, or -1 without an exchange of halos

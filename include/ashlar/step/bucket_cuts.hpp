@@ -4,12 +4,12 @@
 #pragma once
 
 // The best division of transfers into buckets. The transfers of a bucket begin together, once all
-// of them are ready. They keep the link busy for the sum of their seconds and for the largest of
-// their latencies. The link carries one bucket at a time.
+// of them are ready. They keep the link busy for the sum of their seconds plus the largest of their
+// latencies. The link carries one bucket at a time.
 //
 // The transfers are numbered from 0 in the order in which they become ready, and each bucket has
-// consecutive ones. C(j) is the earliest possible end of the first j transfers. Their last bucket
-// has the transfers i .. j - 1 for some i, so
+// consecutive transfers. C(j) is the earliest possible end of the first j transfers. Their last
+// bucket has the transfers i .. j - 1 for some i, so
 //
 //   C(j) = min over i < j of  max(C(i), ready of transfer j - 1) + largest latency of i .. j - 1
 //                                                                + sum of seconds of i .. j - 1
@@ -33,9 +33,9 @@ namespace ashlar::search {
 inline namespace step {
 
 struct ready_transfer {
-  double ready = 0;    ///< seconds
+  double ready = 0;    ///< the time from which on the transfer can begin, in seconds
   double latency = 0;  ///< seconds
-  double seconds = 0;  ///< the seconds without the latency
+  double seconds = 0;  ///< the seconds of the transfer without the latency
 };
 
 /// Returns the ends of the buckets with which the last transfer ends earliest: bucket k has the

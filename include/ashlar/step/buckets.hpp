@@ -27,7 +27,9 @@ namespace step_detail {
 struct synchronization_queue {
   struct entry {
     int move;    ///< index into program::moves
-    int action;  ///< index into program::actions: the action that completes the move's sum, or -1
+    /// Index into program::actions: the action that completes the sum, or -1 if the sum is complete
+    /// before the step.
+    int action;
   };
   std::vector<entry> entries;
 };
@@ -86,7 +88,8 @@ constexpr ready_transfer transfer_of(program const& p, int move, double ready, m
 }
 
 /// Gives the moves of a queue their bucket numbers. Bucket k of the queue has the entries
-/// ends[k - 1] .. ends[k] - 1. `buckets` is the next free number.
+/// ends[k - 1] .. ends[k] - 1; if this is a single entry, it gets no number. `buckets` is the next
+/// free number.
 constexpr void number_buckets(synchronization_queue const& queue, std::vector<int> const& ends,
                               int& buckets, bucket_numbers& numbers) {
   int begin = 0;
@@ -101,7 +104,7 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 }  // namespace step_detail
 
 /// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
-/// a rule of a fixed size. If the size is 0, there are no buckets.
+/// a rule other than bucketing::best. If the size is 0, there are no buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;

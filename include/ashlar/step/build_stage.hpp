@@ -17,8 +17,8 @@
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common
 // order assumes that all stages take equally long, but they do not. After a pass that takes longer,
 // a receive that began at its own place would begin late, and its sender and the link would wait.
-// No part waits longer because a receive begins earlier. The price is the memory of one
-// tensor for each part from which tensors arrive, and of one more for each skip (cut_skips.hpp).
+// No part waits longer because a receive begins earlier. The price is the memory of one tensor for
+// each part from which tensors arrive, and of one more for each skip (cut_skips.hpp).
 //
 // A skip may have its two ends on stages of different parts (cut_skips.hpp). Then its input crosses
 // directly from the one part to the other, past the stages between, and its gradient crosses back.

@@ -14,7 +14,7 @@
 // begin_send and begin_receive add the action with which a send or a receive (a crossing) begins,
 // and return its index in program::crossings; end_crossing adds the action with which it ends. If
 // `forward`, an activation goes to a later stage. Otherwise a gradient goes back. `b` is the
-// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan`
+// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan` is
 // the index of its plan (program_crossing in program.hpp). cut_skips.hpp finds the skips.
 
 #include <ashlar/step/cut_skips.hpp>
@@ -29,8 +29,8 @@ class crossing_builder : public program_builder<dynamic_size> {
  public:
   using program_builder<dynamic_size>::program_builder;
 
-  /// Adds the redistribution to placement `to` of the tensor that element `element` makes, and then
-  /// the start of its send to another part of the mesh.
+  /// Redistributes the tensor that element `element` makes to placement `to`. Then adds the action
+  /// that begins to send this tensor to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
@@ -38,8 +38,8 @@ class crossing_builder : public program_builder<dynamic_size> {
                 forward ? c.y : c.dx, to, number, plan);
   }
   /// Adds the action that begins to receive a tensor that element `element` reads: the output of
-  /// the element before, or the gradient that the element after makes. It arrives at placement
-  /// `at`.
+  /// the element before, or the gradient that the element after makes. The tensor arrives at
+  /// placement `at`.
   int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
     enter(b, forward ? element - 1 : element + 1);
     auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);

@@ -41,11 +41,13 @@ struct parameter_spec {
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
-  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses.
+  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses
+  /// this placement.
   placement store{};
   /// The most rows of the parameter that the passes of one micro-batch read, if they read it by
-  /// ids, as an embedding table is read. The last dim of the parameter is a row. A plan can then
-  /// keep the gradient in rows (parameter_choice::in_rows). 0 means that the passes read all rows.
+  /// ids, as an embedding table is read. The parameter counts as a matrix whose rows run along its
+  /// last dim. A plan can then keep the gradient in rows (parameter_choice::in_rows). 0 means that
+  /// the passes read all rows.
   std::int64_t rows_read = 0;
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
@@ -138,8 +140,8 @@ struct layer_spec {
   /// Extents of the context that the layer reads: a part of the batch beside x, such as captions.
   /// No dims: it reads none.
   shape context;
-  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
-  /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
+  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on earlier
+  /// batches. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
   /// If this is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
   /// of a group of n. An example is a balance loss over n micro-batches (nn/dispatch.hpp). Then a

@@ -94,7 +94,7 @@ struct element_bytes {
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
   std::int64_t saved = 0;    ///< values that the forward pass saves for the backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  std::int64_t skipped = 0;      ///< at the end of a skip: the gradient that its begin reads
+  std::int64_t skipped = 0;      ///< see value_kind::skipped (action.hpp)
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
@@ -192,7 +192,7 @@ constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const&
 }
 
 /// Returns the bytes of the synchronized gradients of a parameter that a rank keeps between two
-/// steps, which are none if the gradient is delayed by at most one step. `a` is accumulation_size.
+/// steps: 0 if the gradient is delayed by at most one step. `a` is accumulation_size.
 constexpr std::int64_t kept_gradient_bytes(parameter_spec const& spec, parameter_choice const& p,
                                            int a, topology const& t) {
   if (p.delay < 2 || spec.tie == tie_role::later) return 0;

@@ -28,8 +28,9 @@
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
 //   branches               In the forward pass, the input of a branch is in memory until its second
-//                          net has read it, and the output of its first net until its end. In the
-//                          backward pass, one gradient waits while each of the two nets runs.
+//                          net has read it, and the output of its first net until the end of the
+//                          branch. In the backward pass, another gradient is kept while each of the
+//                          two nets runs (branch_so_far).
 //   equal placements       If a reader uses a value without redistribution, the value counts once.
 //
 // If a recomputed segment begins inside a residual and both keep the same input, this input counts

@@ -91,8 +91,8 @@ struct basic_plan {
   /// The number of a training's first steps that send all gradients exactly, whatever their wires.
   /// `seconds` is predicted for the steps after these; `memory` is enough for all steps.
   int plain_steps = 0;
-  /// How many steps the values that a rank reads may miss of the others' gradients, or
-  /// `synchronous` (step/staleness.hpp).
+  /// For how many of the last steps the values that a rank reads may lack the gradients of other
+  /// ranks (sync/update_clock.hpp), or `synchronous`.
   int staleness = synchronous;
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
@@ -162,7 +162,7 @@ constexpr basic_plan<N> without_delays(basic_plan<N> chosen) {
   return chosen;
 }
 
-/// Returns the plan with exact gradients, by which a training takes its plain steps.
+/// Returns the plan without wires, which a training uses for its plain steps.
 template <int N>
 constexpr basic_plan<N> without_wires(basic_plan<N> chosen) {
   for (auto& c : chosen.choices)
@@ -171,8 +171,8 @@ constexpr basic_plan<N> without_wires(basic_plan<N> chosen) {
   return chosen;
 }
 
-/// Returns whether step number `step` of a training, counted from 0, has no wires although later
-/// ones have some.
+/// Returns whether step number `step` of a training, counted from 0, is a plain step: it has no
+/// wires, but later steps have some.
 template <int N>
 constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
   return step < chosen.plain_steps && has_wires(chosen);

@@ -33,7 +33,7 @@
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
-//   m · Σ elements (work + statistics + gathering of parameters)
+//   m · Σ elements (work + redistributions of statistics + gathers of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
 //   + Σ parameters (grad -> update  and  update -> store)
 //
@@ -258,7 +258,7 @@ constexpr bool has_experts(basic_problem<N> const& net) {
   return false;
 }
 /// Returns the index of the element that ends the residual, the skip or the branch that begins with
-/// element i of the layer chain; i, if none begins there.
+/// element i of the layer chain. Returns i if none of these begins there.
 template <int N>
 constexpr int end_of(basic_problem<N> const& net, int i) {
   return net[i].kind == element_kind::residual_begin ? net[i].partner

@@ -47,7 +47,7 @@ struct row_exchange {
   std::int64_t own = 0;      ///< rows of a rank before the exchange (u)
   std::int64_t all = 0;      ///< rows after the exchange (U)
 
-  /// Returns what a plan predicts that the busiest rank receives.
+  /// Returns the predicted load of the rank that receives most.
   constexpr rows_load load() const {
     std::int64_t const others = (members - 1) * own, part = (own + members - 1) / members;
     return {others, others, (members - 1) * part, all - all / members};
@@ -79,8 +79,8 @@ struct rows_seconds {
   }
 };
 
-/// Returns the seconds in which a rank with the given load receives its ids and rows. `rows` gives
-/// the ranks and the columns.
+/// Returns the seconds in which a rank with the given load receives its ids and rows, in both ways.
+/// `rows` gives the axes, the number of ranks and the number of columns.
 constexpr rows_seconds seconds_of_rows(row_exchange const& rows, rows_load const& load,
                                        int element_size, topology const& t, machine const& m) {
   if (rows.members <= 1) return {};
@@ -114,8 +114,8 @@ constexpr rows_price price_of_rows(row_exchange const& rows, int element_size, t
           8 * (rows.members - 1) + 4 * load.ids + moved * rows.columns * element_size};
 }
 
-/// Returns the axes along which the ranks add up a gradient in rows: those of more than one rank
-/// along which it is partial.
+/// Returns the axes along which the ranks add up a gradient in rows: the axes with more than one
+/// rank along which the gradient is partial.
 constexpr axis_list row_axes(placement const& grad, topology const& t) {
   axis_list axes;
   for (int a = 0; a < grad.axes(); ++a)

@@ -41,7 +41,7 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
   std::vector<delayed_bucket> list;
   double all = 0;
   for (auto const& queue : step_detail::synchronization_queues(p)) {
-    int before = -1;  // the bucket of the entry before
+    int before = -1;  // the bucket of the previous entry
     double latency = 0;
     for (auto const& e : queue.entries) {
       if (e.action >= 0) continue;  // not delayed
@@ -67,7 +67,7 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
          !step_detail::ends_synchronization(p, p.actions[static_cast<std::size_t>(last)]))
     ++last;
   double const stretch = std::max(1.0, all > 0 ? when.seconds / all : 1.0);
-  double begun = 0;  // the seconds of all buckets before
+  double begun = 0;  // the seconds of all previous buckets
   for (auto const& b : list) {
     int at = 0;
     while (at < last && when.actions[static_cast<std::size_t>(at)].start < begun * stretch) ++at;

@@ -21,7 +21,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns the axis along which the mesh has several ranks, or -1 unless there is exactly one.
+/// Returns the axis along which the mesh has several ranks, or -1 if there is not exactly one such
+/// axis.
 constexpr int only_axis(topology const& t) {
   int only = -1;
   for (int a = 0; a < t.axes(); ++a) {

@@ -44,14 +44,15 @@ inline namespace step {
 ///
 ///   busy      the sum of the seconds of its transfers and of their coding; for a bucket, only the
 ///             first move of the bucket has this time, and the others have 0
-///   exposed   the part of `busy` during which the processor waited, for this move or a later one
+///   exposed   the part of `busy` during which the processor waited, for this move or a later one,
+///             or encoded or decoded this move
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;
 };
 
-/// The time of one step of a move on a link. `before` is the index of the earlier transfer for
-/// whose end this one has waited, or -1 if it has waited for none.
+/// The time of a transfer: one step of a move on a link. `before` is the index of the earlier
+/// transfer for whose end this transfer has waited, or -1 if it has waited for none.
 struct transfer_time {
   double start = 0, end = 0;  ///< seconds since the beginning of the step
   int move = 0;               ///< index of its move; for a bucket, of the bucket's first move

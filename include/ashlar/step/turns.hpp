@@ -64,7 +64,8 @@ class turns_pass {
     }
   }
 
-  /// Returns whether every micro-batch has the same actions and no other part of a mesh takes part.
+  /// Returns whether every micro-batch has the same actions and the program sends nothing to other
+  /// parts of a mesh (pipelines).
   constexpr bool applies() const {
     for (auto const& list : own_) {
       if (list.size() != own_[0].size()) return false;

@@ -86,7 +86,7 @@ class warm_up_search {
     return static_cast<int>(std::clamp(depth, 1., double(most_[j])));
   }
 
-  /// Returns L_j (see above) of all positions.
+  /// Returns L_j (see the top of this file) of all positions.
   std::vector<double> flights() const {
     auto const alone = replay(with_warm_ups(std::vector<int>(size(), 1), 1), costs_, skips_);
     std::vector<double> flights;
@@ -192,9 +192,9 @@ class warm_up_search {
 
 }  // namespace detail
 
-/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its
-/// stage, and the largest depth that its memory permits. `skips` has the transfers of skips between
-/// stages.
+/// Returns the best warm-up depths that the search has found, one for each position. `costs` and
+/// `most` have an entry for each position: the seconds of its stage, and the largest depth that its
+/// memory permits. `skips` has the transfers of skips between stages.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most, skip_transfers const& skips = {}) {
   return detail::warm_up_search(micro_batches, costs, skips, static_cast<std::vector<int>&&>(most))

@@ -60,16 +60,17 @@ constexpr double longest_on_links(schedule const& shape, pipeline_costs const& c
 
 }  // namespace detail
 
-/// Returns the bound. `shape` is a schedule whose order does not matter. `split` says whether the
-/// backward pass may be split. `skips` has the transfers of skips between stages. `after` has an
-/// entry for each stage: its share of the seconds that follow the last pass of its part. If `after`
-/// is empty, no such seconds count.
+/// Returns the bound in seconds. `shape` is a schedule whose order does not matter. `split` says
+/// whether the backward pass may be split. `skips` has the transfers of skips between stages.
+/// `after` has an entry for each stage: its share of the seconds that follow the last pass of its
+/// part. If `after` is empty, no such seconds count.
 constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool split,
                        skip_transfers const& skips = {}, std::vector<double> const& after = {}) {
   double const m = shape.micro_batches;
   int const stages = shape.stages();
   auto const at = [&](int stage) -> stage_costs const& { return costs.data()[stage]; };
-  // Returns the `seconds` of a transfer between `stage` and the next one, or 0 within one part.
+  // Returns the `seconds` of a transfer between `stage` and the next stage, or 0 if both are on one
+  // part.
   auto const between = [&](int stage, double seconds) {
     return shape.position_of(stage) == shape.position_of(stage + 1) ? 0 : seconds;
   };

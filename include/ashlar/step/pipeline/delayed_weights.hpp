@@ -10,9 +10,9 @@
 //
 //   F F .. F   I W F   I W F   ..   I W   W W .. W        d = depths[j], w = delays[j]
 //
-// So W fills the time in which a part would wait for a transfer or for the end of the pipeline. The
-// part has at most d micro-batches for which I is missing, and d + w for which W is missing. The
-// schedule can run for every list of delays if it can run without delays.
+// So W fills the time in which a part would wait for a transfer or for the end of the pipeline. At
+// any time, at most d micro-batches of the part have run F but not I, and at most d + w have run F
+// but not W. If the schedule can run without delays, it can run with every list of delays.
 //
 // Let s equal stages take F, I and W seconds, and transfers none. With at least a s micro-batches,
 // the depths a (s - j) - (a - 1) and the delays b j, where b <= a, give the bubble
@@ -68,11 +68,12 @@ constexpr schedule with_delayed_weights(std::span<int const> depths, std::span<i
 
 namespace detail {
 
-/// Searches the depths and delays for given costs. First it tries depths that grow by an equal
-/// number a from each position to the position before, and delays that grow by a number b from each
-/// position to the next, for multiples a and b of one half. It ends when a step is as short as the
-/// bound (bound.hpp). Then it makes delays and depths as small as it can without a longer step,
-/// since each micro-batch in flight costs memory. It replays a limited number of passes.
+/// Searches for the depths and delays that are best under given costs. First it tries depths that
+/// grow by an equal number a from each position to the position before, and delays that grow by a
+/// number b from each position to the next, for multiples a and b of one half, until a step is as
+/// short as the bound (bound.hpp). Then it makes delays and depths as small as it can without a
+/// longer step, since each micro-batch in flight costs memory. It replays a limited number of
+/// passes.
 class delay_search {
  public:
   delay_search(int micro_batches, pipeline_costs const& costs, skip_transfers const& skips,

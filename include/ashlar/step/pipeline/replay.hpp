@@ -106,7 +106,7 @@ class pipeline_clock {
   /// the last one.
   constexpr double free_at(int position) const { return free_.data()[position]; }
 
-  /// Runs a pass whose input is there, and the transfers of its results.
+  /// Runs a pass whose input has arrived, and the transfers of its results.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
     auto& own = at(stage, m);
@@ -151,7 +151,7 @@ class pipeline_clock {
  private:
   static constexpr int none = -1;
 
-  /// Returns when all tensors that a pass reads are there, or a negative number if that is not
+  /// Returns when all tensors that a pass reads have arrived, or a negative number if that is not
   /// known yet.
   constexpr double ready_of(int stage, action const& a) const {
     auto const m = static_cast<std::size_t>(a.micro_batch);
@@ -220,7 +220,7 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs, skips, &t.transfers);
-  detail::earliest ends(s.positions);  // by position: end of the next pass, if its input is there
+  detail::earliest ends(s.positions);  // by position: end of the next pass, or `never` if unknown
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
     double end = detail::earliest::never;

@@ -18,11 +18,11 @@
 //   zb_v    ahead 2 s, held 2 s                 two chunks per part in a vee; the memory of zb_h1
 //
 // An order is made by a simulation with given costs. Whenever a part is free, it runs the most
-// urgent pass whose input is there: I before F before W, and a later chunk before an earlier one.
-// Orders with these two variations are tried too, and the shortest of all is returned:
+// urgent pass whose input has arrived: I before F before W, and a later chunk before an earlier
+// one. Orders with these two variations are tried too, and the shortest of all is returned:
 //
-//   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
-//             that the two alternate as in 1F1B
+//   in turn   a part whose limits permit a forward pass waits for the input of this pass before it
+//             runs the next I, so that F and I alternate as in 1F1B
 //   waiting   W comes before F while more than a certain number of W wait. This number is larger
 //             at later positions
 
