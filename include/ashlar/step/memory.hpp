@@ -13,6 +13,7 @@
 //                            + |update| · e if e differs from a
 //                            + |store| · e if update is not store
 //                            + |grad| · a + (delay - 1) · |update| · a if delay > 0
+//                            + the errors of its gradient if its wire has feedback (error_bytes)
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass:
 //              saved_values · |x| / (elements of x), because these values are distributed like x
@@ -94,7 +95,9 @@ struct element_bytes {
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
   std::int64_t saved = 0;    ///< values that the forward pass saves for the backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  std::int64_t skipped = 0;      ///< see value_kind::skipped (action.hpp)
+  /// The gradient of the first tensor that the end of a skip, or of a branch that does not add,
+  /// joins.
+  std::int64_t skipped = 0;
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`

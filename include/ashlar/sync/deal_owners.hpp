@@ -177,7 +177,7 @@ constexpr dealt_owners deal_mixed(std::vector<ownable> const& list, topology con
     std::int64_t elements;
   };
   std::vector<entry> order;
-  double sum = 0;  // over all ranks; the same for every dealing
+  double sum = 0;  // of the elements that all ranks together own; the same for every dealing
   dealt_owners made;
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto const& p = list[i];

@@ -21,7 +21,7 @@
 //   memory    a second gradient sum at `grad`, and delay - 1 gradients at `update`
 //
 // Builders of strategies keep the delays of a plan, so the strategy may be chosen before or after
-// the delays. Only gradients in rows (rows.hpp) have none.
+// the delays. Gradients in rows (rows.hpp) have no delay.
 
 #include <ashlar/step/staleness.hpp>
 #include <ashlar/sync/changed_plan.hpp>

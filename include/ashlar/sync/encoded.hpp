@@ -9,7 +9,7 @@
 //   auto const int8 = wires::with_feedback(wires::int8);
 //   plan = sync::encoded{int8}(problem, plan, machine);              every gradient that is summed
 //   plan = sync::encoded{int8, sync::wired::where_it_pays}(…);       only where a step is faster
-//   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
+//   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without wire
 //   plan = sync::encoded{.wire = one_bit, .plain_steps = 30}(…);     from step 31 on
 //
 // With a wire that encodes blocks, each rank encodes its addend of a gradient once. The owner of a

@@ -110,7 +110,8 @@ class limited_search {
     return std::max(4, effort / extensions);
   }
 
-  /// Returns, for each element, the option with the least seconds + price * lasting bytes.
+  /// Returns the choice that has, for each element, the option with the least seconds + price *
+  /// lasting bytes.
   constexpr chosen_options cheapest(double price) const {
     chosen_options made;
     for (int i = 0; i < size(); ++i) {
@@ -215,7 +216,7 @@ class limited_search {
         continue;
       }
       for (bool const from_begin : {true, false}) {
-        int fits = size(), exceeds = -1;  // numbers of lean elements
+        int fits = size(), exceeds = -1;  // numbers of lean elements that suffice, and that do not
         while (fits - exceeds > 1) {
           int const half = exceeds + (fits - exceeds) / 2;
           (memory(mixture(fast, lean, half, from_begin)) <= limit_ ? fits : exceeds) = half;

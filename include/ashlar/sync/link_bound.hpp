@@ -4,8 +4,8 @@
 #pragma once
 
 // A lower bound of the seconds of a step with overlap, whatever the strategies of the parameters. A
-// step takes at least as long as its computations, and as each of the two links is busy. So for any
-// weight w between 0 and 1:
+// step takes at least as long as its computations, and at least as long as either of the two links
+// is busy. So for any weight w between 0 and 1:
 //
 //   seconds >= work
 //   seconds >= w * busy inside nodes + (1 - w) * busy between nodes

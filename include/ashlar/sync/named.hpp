@@ -11,7 +11,7 @@
 //   owners           owners{}
 //   owners-at-use    owners{reads::at_use}
 //   hybrid           hybrid{} along the last axis of the mesh
-//   optimal          the strategy of the fewest seconds for each parameter (optimal.hpp)
+//   optimal          the strategies with which a step takes the fewest seconds (optimal.hpp)
 
 #include <array>
 #include <string>

@@ -126,7 +126,7 @@ class overlapped_optimum {
     }
   }
 
-  /// Returns the best plan with strategy `s` for a group of parameters.
+  /// Returns the best plan so far, changed so that all parameters of group `g` have strategy `s`.
   search::plan with(group const& g, search::parameter_choice const& s, machine const& m) const {
     auto made = *best_;
     for (auto const& [i, k] : g.members) {

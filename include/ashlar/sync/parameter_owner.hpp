@@ -63,7 +63,7 @@ class parameter_owner {
   void read(int worker, std::int64_t step, int staleness, Answer const& answer) {
     if (clock_.may_read(worker, step, staleness)) return answer(worker);
     reads_[static_cast<std::size_t>(worker)] = {step, staleness, true};
-    // A read that has overtaken the gradient which its own worker has sent before does not count.
+    // A read that has overtaken the last gradient of its own worker does not count.
     if (clock_.received(worker) >= step) ++deferred_;
   }
 

@@ -39,8 +39,8 @@ constexpr unsigned dividing_axes(search::parameter_choice const& p, topology con
   return axes;
 }
 
-/// The order in which several axes divide a dim: the first one divides the dim, and each next one
-/// divides the shards of those before it.
+/// The order in which several axes divide a dim: the first axis divides the dim, and each further
+/// axis divides the shards that the axes before it have made.
 enum class nesting : signed char { as_in_mesh, opposite };
 
 /// Returns placement `whole` with dim 0 divided along a set of axes, in which bit a stands for axis

@@ -82,8 +82,8 @@ class update_clock {
     return contained(worker) >= step && complete() >= step - staleness;
   }
 
-  /// Lets the clock continue with step `step` of every worker, after all earlier ones. Expects that
-  /// no gradient and no read is under way.
+  /// Lets the clock continue with step `step` of every worker, as if the gradients of all earlier
+  /// steps had arrived. Expects that no gradient and no read is under way.
   void continue_at(std::int64_t step) {
     std::fill(received_.begin(), received_.end(), step);
     version_ = sums_workers() ? step : step * workers();
@@ -92,7 +92,7 @@ class update_clock {
  private:
   int staleness_;
   std::int64_t version_ = 0;
-  std::vector<std::int64_t> received_;  // for each worker, its first step that has not arrived
+  std::vector<std::int64_t> received_;  // by worker: its first step whose gradient has not arrived
 };
 
 }  // namespace ashlar::sync

@@ -32,12 +32,11 @@ namespace ashlar::train {
 /// with the same boxes (trainer::part) must pass the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct local_batch {
-  /// For each micro-batch: the inputs that this rank reads, those in the box trainer::part().input,
-  /// row-major. If layers of the net read a context (layer_spec::context, such as captions beside
-  /// images), the values in the box trainer::part().context follow.
+  /// For each micro-batch: the inputs in the box trainer::part().input, row-major. If layers of the
+  /// net read a context (layer_spec::context, such as captions beside images), the values in the
+  /// box trainer::part().context follow.
   std::vector<Input> inputs;
-  /// For each micro-batch: the targets that this rank reads, those in the box
-  /// trainer::part().target, row-major.
+  /// For each micro-batch: the targets in the box trainer::part().target, row-major.
   std::vector<Target> targets;
   /// Says why this rank could not make its part; empty if it could. Otherwise the step throws an
   /// error with this sentence on every rank.
@@ -92,8 +91,8 @@ class whole_room {
   using target = typename Model::target_type;
 
  public:
-  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault, a
-  /// wrong size or an invalid value, fills the arrays with zeros and returns a sentence that says
+  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault (a
+  /// wrong size or an invalid value), fills the arrays with zeros and returns a sentence that says
   /// what is wrong. Communicates nothing.
   std::string set(Model const& model, nn::batch_part const& part,
                   local_batch<input, target> const& local) {

@@ -152,8 +152,9 @@ class stale_training {
     return report;
   }
 
-  /// Waits until the values of all owners contain the gradients of all steps, and takes them. Does
-  /// nothing if that is so already. Every rank calls it after the same step.
+  /// Waits until the values of all owners contain the gradients of all steps, and takes these
+  /// values. Does nothing if no step followed the last call. Every rank calls it after the same
+  /// step.
   void settle() {
     if (is_settled_) return;
     wait();
@@ -178,7 +179,7 @@ class stale_training {
     steps_ = step;
   }
   /// Returns this rank's side as an owner: which gradients its values contain, and how many reads
-  /// had to wait for those of other ranks.
+  /// had to wait for gradients of other ranks.
   sync::parameter_owner<T> const& owner() const { return exchange_.owner(); }
 
  private:

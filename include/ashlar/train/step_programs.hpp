@@ -39,7 +39,7 @@ class step_programs {
   }
 
   /// Takes the program of step number `step`, counted from 0. Errors of wires and recorded times
-  /// are lost if this is another program.
+  /// are lost if this is another program than that of the last step.
   void take(std::int64_t step) {
     if (bool const plain = search::is_plain_step(model_->plan(), step); plain != is_plain_)
       build(plain);

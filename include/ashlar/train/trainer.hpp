@@ -62,7 +62,8 @@ class trainer {
   using state = typename Optimizer::template state<stored_type>;
 
  public:
-  /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
+  /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value, or if
+  /// the model's plan does not permit the optimizer or an option.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(std::make_unique<state>(optimizer)), options_(std::move(options)),
         programs_(model, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
@@ -192,17 +193,18 @@ class trainer {
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
-  /// If parameters are stale (stale_training.hpp), makes those of all ranks equal. Collective. Call
-  /// it before a checkpoint or an evaluation, and before waiting for ranks without this mesh.
+  /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
+  /// ranks must call it: before a checkpoint or an evaluation, and before a wait without this mesh.
   void settle() {
     if (stale_) stale_->settle();
   }
   /// Returns the stale training that runs the steps, or null if they are synchronous.
   auto const* stale() const { return stale_.get(); }
   Model const& model() const { return *model_; }
-  /// Returns the program of the last step, or of the first, after the passes of train::overlap.
+  /// Returns the program of the last step, or of step 0 if none was made yet, after the passes that
+  /// trainer_options::overlap asks for.
   step::program const& program() const { return programs_.program(); }
-  /// Returns when each action of the last step began and ended, or nothing without record_times.
+  /// Returns when each action of the last step began and ended; empty without record_times.
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:

@@ -13,8 +13,8 @@
 // prediction is made on a machine with the figures that were learned before, and the regression is
 // repeated there (the Gauss-Newton method).
 //
-//   other clusters   w is fitted to their trials first. With the result w0 the learning on this
-//                    cluster begins, and the penalty draws w towards w0.
+//   other clusters   w is fitted to their trials first. The learning on this cluster begins with
+//                    the result w0, towards which the penalty draws w.
 //   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
 //                    logarithms of factors by about 0.3 from what is assumed
 //   choosing         the candidates of a round are those with the largest sums of the score and two
@@ -46,7 +46,8 @@ class corrected_ranker {
   void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
     influences const earlier = others.size() < least ? influences{}
                                                      : ridge(others).weights({}, penalty);
-    // Trials are priced anew after the first ones, and whenever their number has grown by half.
+    // All trials are priced anew after the first trials, and whenever their number has grown by
+    // half.
     bool const moves = at_.empty() || 2 * own.size() >= 3 * moved_with_;
     for (int times = moves ? 2 : 1; times > 0; --times) {
       if (moves) {
@@ -127,7 +128,7 @@ class corrected_ranker {
   strategy_space const* space_;
   machine learned_;  // the assumed machine times exp(moved_)
   influences moved_{}, rest_{};
-  std::vector<trial> at_;  // the trials of this cluster, predicted on this machine
+  std::vector<trial> at_;  // the trials of this cluster, predicted on machine learned_
   std::size_t moved_with_ = 0;
 };
 

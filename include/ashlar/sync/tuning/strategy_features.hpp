@@ -32,8 +32,8 @@
 //   all-reduce                       all-reduce
 //
 // The equal parts of a variable make one vector here, with all of its servers; in the reference
-// code each part has its own. If the division into buckets is left to the library, groups are those
-// of 25 MiB.
+// code each part has a vector of its own. If the library decides the division into buckets, groups
+// are buckets of 25 MiB.
 
 #include <algorithm>
 #include <cstddef>

@@ -222,7 +222,7 @@ class tuner {
     return list;
   }
 
-  /// Removes the candidates below the fidelity level, unless fewer than a round would be left.
+  /// Removes the candidates below the fidelity level, but keeps at least as many as a round tries.
   std::vector<described_candidate> elite(std::vector<described_candidate> list) {
     for (auto& c : list) c.score = ranker_.score(c);
     std::stable_sort(list.begin(), list.end(),
@@ -296,7 +296,7 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
     else return seconds_of_step(plan);
   };
   auto how = options;
-  // Without overlap, all divisions have the same step.
+  // Without overlap, the division into buckets does not change the step.
   how.sampling.divides = takes_division && net.overlap;
   detail::tuner<decltype(measure)> run(space, how, measure);
   basic_tuned<N> made;
