@@ -7,8 +7,8 @@
 //
 //   {}                                       the division that ends earliest
 //   {bucketing::by_bytes, 25 << 20}          buckets of at least 25 MiB on a rank
-//   {bucketing::by_bytes, 25 << 20, 1 << 20} the same, but the first one of at least 1 MiB, as in
-//                                            DistributedDataParallel of PyTorch
+//   {bucketing::by_bytes, 25 << 20, 1 << 20} a first bucket of at least 1 MiB, then buckets of at
+//                                            least 25 MiB, as in PyTorch's DistributedDataParallel
 //   {bucketing::by_number, 128}              buckets of 128 gradients
 //   {bucketing::by_bytes, 0}                 no buckets
 

@@ -196,7 +196,7 @@ class program_check {
     ++s.addends;
   }
 
-  /// Returns whether a value is the sum of a gradient, of this step or of the one before.
+  /// Returns whether a value is the sum of a gradient, of this step or of the previous step.
   static constexpr bool is_sum(value const& is) {
     return is.kind == value_kind::sum || is.kind == value_kind::pending;
   }

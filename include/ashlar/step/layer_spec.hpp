@@ -85,7 +85,8 @@ struct block_spec {
 /// The computations into which a layer's backward pass is divided:
 ///
 ///   whole            one computation of dx and the parameters' gradients
-///   separable        the same, but the layer can also compute the parameters' gradients alone
+///   separable        one computation of both, but the layer can also compute the parameters'
+///                    gradients alone
 ///   halves           two independent computations: first the parameters' gradients, then dx
 ///   gradients_only   one computation of the parameters' gradients; dx is not needed
 enum class backward_form : signed char { whole, separable, halves, gradients_only };
@@ -107,7 +108,7 @@ struct saved_values_beside {
 
 /// A number in the computation of a layer that neither extents nor parameters show, such as the ε
 /// of a norm. If weights were trained with another number, the layer gives wrong results. So the
-/// number is compared with the one in the files of the weights (checkpoint/llama_check.hpp).
+/// number is compared with the number in the files of the weights (checkpoint/llama_check.hpp).
 struct layer_constant {
   label name;
   double value = 0;

@@ -95,8 +95,8 @@ struct element_bytes {
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
   std::int64_t saved = 0;    ///< values that the forward pass saves for the backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  /// The gradient of the first tensor that the end of a skip, or of a branch that does not add,
-  /// joins.
+  /// At the end of a skip, or of a branch that does not add: the gradient of the first of the two
+  /// joined tensors.
   std::int64_t skipped = 0;
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x

@@ -66,8 +66,8 @@ struct layer_choice {
   friend constexpr bool operator==(layer_choice const&, layer_choice const&) = default;
 };
 
-/// Returns the placements of a branch's turn (problem.hpp), which those of the branch's begin and
-/// end determine.
+/// Returns the placements of a branch's turn (problem.hpp). They follow from the placements of the
+/// branch's begin and end.
 constexpr layer_choice turn_between(layer_choice const& begin, layer_choice const& end) {
   layer_choice turn;
   turn.x = end.x;

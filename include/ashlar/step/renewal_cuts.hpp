@@ -10,7 +10,7 @@
 // parameter before its first use. Each bucket costs one latency. So many small buckets arrive late,
 // whereas a large bucket makes the pass wait until all its parameters have arrived.
 //
-// With k buckets, of which the last one ends with parameter j, this bucket arrives at
+// If bucket k ends with parameter j, it arrives at
 //
 //   A(j, k) = k * latency + seconds of parameters 1 .. j
 //

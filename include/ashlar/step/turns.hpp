@@ -18,8 +18,8 @@
 // The last turn of the forward pass and the first turn of the backward pass are a single turn,
 // since nothing is redistributed in between. They are two turns if program::waits_for_forwards says
 // that the backward passes of a group need all its forward passes. The last turn of a group is
-// joined with the first turn of the next group: for k = 0, 1 and so on, micro-batch k of the one
-// group runs its last turn, and then micro-batch k of the next group runs its first turn.
+// joined with the first turn of the next group: for k = 0, 1 and so on, micro-batch k of the
+// earlier group runs its last turn, and then micro-batch k of the next group runs its first turn.
 //
 // A gathered parameter stays in memory until the last micro-batch of the group has read it. So
 // turns may also end before an element whose parameters are gathered. turn_ends says before which

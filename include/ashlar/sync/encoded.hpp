@@ -80,11 +80,11 @@ struct encoded {
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
   /// wire, priced on machine `m`. All other gradients are sent as they are. So are the gradients of
-  /// matrices that have fewer rows or columns than the rank of power_sgd, and the gradients of both
-  /// uses of a tied parameter if only one of them can have a wire with momentum. Communicates
-  /// nothing. Throws ashlar::error if `chosen` is a plan of another net, if the net's gradients are
-  /// of double, if the wire's numbers are not valid, if plain_steps is below 0, if it is 0 although
-  /// the wire has momentum, or if it is above 0 although gradients are delayed. With
+  /// matrices that have fewer rows or columns than the rank of power_sgd. If only one use of a tied
+  /// parameter can have a wire with momentum, the gradients of both uses are sent as they are.
+  /// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, if the net's
+  /// gradients are of double, if the wire's numbers are not valid, if plain_steps is below 0, if it
+  /// is 0 although the wire has momentum, or if it is above 0 although gradients are delayed. With
   /// wired::everywhere, also throws if gradients of matrices are summed, but each of these matrices
   /// has fewer rows or columns than the rank of power_sgd.
   template <int N>

@@ -10,7 +10,7 @@
 //                         the owners have not answered yet
 //                         runs the passes on its part of the batch
 //                         pushes the gradients to the owners, and asks for the next values
-//   meanwhile             updates the parameters that it owns, and answers the others
+//   meanwhile             updates the parameters that it owns, and answers reads of other ranks
 //   settle()              all ranks wait until the values contain all gradients
 //
 // With a staleness of 0, an update takes the sum of all ranks' gradients: the bits are those of

@@ -18,8 +18,8 @@
 // the squared gradient norm of each parameter and the statistics of mixtures of experts. In a
 // pipeline, a second all-reduce adds up the sums of all parts of the mesh. The global norm adds up
 // the squared norms in the order of the net's layers. So the sums depend neither on the number of
-// stages nor on which rank has which parameter. If the plan delays gradients, updates, norm and
-// clipping take those of earlier steps (update_numbers.hpp).
+// stages nor on which rank has which parameter. If the plan delays gradients, the updates, the norm
+// and clipping use the gradients of earlier steps (update_numbers.hpp).
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.

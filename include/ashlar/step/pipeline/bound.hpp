@@ -15,8 +15,8 @@
 //   after  what follows its last pass, such as the synchronization of gradients
 //
 // Under every schedule a step takes at least head + work + after of any position. If backward
-// passes are whole, the last one of a position is followed by the tail and then by `after` of the
-// part of the first stage, so a step takes at least head + work + tail + this `after`. If backward
+// passes are whole, the tail follows the last backward pass of a position, and then `after` of the
+// part of the first stage. So a step takes at least head + work + tail + this `after`. If backward
 // passes are split, gradients of parameters may fill the time of the tail. Then a step takes at
 // least head + m (F + I) + tail + W of the first stage + `after` of its part. A step also takes at
 // least m times the seconds for which one micro-batch keeps a link busy.

@@ -7,7 +7,7 @@
 // begins when its part is free and the tensors that it reads have arrived. Parts compute while they
 // send and receive. Between two positions there is a link for each direction. A link carries one
 // transfer at a time, in the order in which the sending passes end. If a pass makes a tensor for a
-// neighbour and one for the other end of a skip, the neighbour's goes first.
+// neighbour and one for the other end of a skip, the neighbour's tensor goes first.
 //
 // A part whose pass has made a tensor waits until it can begin to send it, that is, until the
 // tensors of its earlier passes for the same part have been sent. So one pass of a part can run

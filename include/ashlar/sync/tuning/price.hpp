@@ -25,8 +25,8 @@ struct price {
   influences slopes{};  ///< influences on `seconds`; 0 if not asked for or the step does not fit
 };
 
-/// Returns the program of a step of a candidate's plan. If problem::overlap is set, it is the one
-/// in which communication overlaps with computations.
+/// Returns the program of a step of a candidate's plan. If problem::overlap is set, communication
+/// overlaps with computations in this program.
 inline search::program program_of(strategy_space const& space, search::plan const& plan,
                                   search::bucket_rule const& division) {
   if (!space.net().overlap) return search::build(space.net(), plan, space.machine());
