@@ -8,7 +8,7 @@
 //
 //   kind             computes  reads                              makes              adds to
 //   forward          yes       x, parameters in use, statistics   y, saved, statistic
-//   recompute        yes       reads and makes what a forward action does, in a recomputed segment
+//   recompute        yes       (repeats a forward action of a recomputed segment)
 //   weight_gradient  yes       dy, saved                                             gradient sums
 //   input_gradient   yes       dy, saved, parameters in use       dx
 //   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
@@ -111,7 +111,7 @@ enum class value_kind : signed char {
   y,          ///< an activation, at the placement at which its element makes it
   dy,         ///< the gradient of y, at the placement at which its element reads it
   dx,         ///< the gradient of x, at the placement at which its element makes it
-  skipped,    ///< the gradient of the first tensor that the end of a skip or a branch joins
+  skipped,    ///< the gradient of the first of the two tensors that a skip or a branch joins
   x_halo,     ///< x with its halo: on each rank, all indices that the rank's windows cover
   dx_halo,    ///< the gradient of x_halo; where ranks overlap, their values must be added
   saved,      ///< all that a forward pass saves for the backward pass

@@ -33,7 +33,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct ready_transfer {
-  double ready = 0;    ///< the time from which on the transfer can begin, in seconds
+  double ready = 0;    ///< the earliest time at which the transfer can begin, in seconds
   double latency = 0;  ///< seconds
   double seconds = 0;  ///< the seconds of the transfer without the latency
 };

@@ -19,8 +19,11 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// When a bucket of gradients is closed: where the last synchronization is then predicted to end
-/// earliest, once the bucket has enough bytes, or once it has enough gradients.
+/// How it is decided where a bucket of gradients ends:
+///
+///   best        such that the last synchronization is predicted to end earliest
+///   by_bytes    once the bucket has enough bytes
+///   by_number   once the bucket has enough gradients
 enum class bucketing : signed char { best, by_bytes, by_number };
 
 struct bucket_rule {

@@ -7,8 +7,8 @@
 // each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
 // A bucket is a set of synchronizations that consist of the same steps, and whose sums become
 // complete one after another. All synchronizations of a bucket begin together. A synchronization
-// that would be alone in its bucket has no bucket. If a gradient is delayed, its pending sum
-// (action.hpp) is synchronized, which is complete before the step begins.
+// that would be alone in its bucket has no bucket. If a gradient is delayed, the step synchronizes
+// its pending sum (action.hpp). This sum is complete before the step begins.
 
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/bucket_rule.hpp>
@@ -75,7 +75,7 @@ constexpr std::vector<synchronization_queue> synchronization_queues(program cons
 }
 
 /// Returns a synchronization as a transfer that is ready at `ready`, in seconds. The seconds in
-/// which the processor encodes and decodes a wire do not count.
+/// which the processor encodes and decodes the gradient do not count.
 constexpr ready_transfer transfer_of(program const& p, int move, double ready, machine const& m) {
   auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
   double whole = 0, latency = 0;

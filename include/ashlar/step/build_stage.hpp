@@ -9,9 +9,9 @@
 //
 //   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the
 //                  same part end before this begin, so that they do not share the link
-//   begin_receive  earlier than its place in the common order: at the place of the previous tensor
-//                  that the same sender makes for this part. The receive of a sender's first tensor
-//                  begins at the start of the program
+//   begin_receive  earlier than its place in the common order: where the sender's previous pass
+//                  that sends to this part has its sends. The receives of the first such pass begin
+//                  at the start of the program
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common

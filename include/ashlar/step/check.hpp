@@ -25,7 +25,7 @@
 //                If it is updated at one placement and stored at another, the stored value is
 //                replaced once, after the update and after all readers of the old stored value.
 //   ties         The gradient of a tied parameter's later use is added once to the gradient of the
-//                first use, before an action reads the latter.
+//                first use, before any action reads the gradient of the first use.
 //   crossings    Each send and each receive begins once and then ends once.
 //   halos        An exchange of halos makes x with halo of its element, or dx of its element from
 //                dx with halo.

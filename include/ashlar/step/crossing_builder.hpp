@@ -106,9 +106,9 @@ class crossing_builder : public program_builder<dynamic_size> {
     int const value = add_value(kind_of_tied(when), k, bytes);
     return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
   }
-  /// Adds the action that ends a receive of begin_tie_receive; `index` is the crossing. After it,
-  /// the later use reads the received parameter, or the received gradient is added to that of the
-  /// first use.
+  /// Adds the action that ends a receive which begin_tie_receive has begun; `index` is the
+  /// crossing. After this action, the later use reads the received parameter, or the received
+  /// gradient is added to that of the first use.
   void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
     end_crossing(index);
     int const k = enter_tie(t, when != phase::forward);

@@ -7,7 +7,8 @@
 //
 //   time                     bytes that count
 //   the whole step           values that outlast it, and program::resident: optimizer states,
-//                            parameter copies in the element type, and more
+//                            parameter copies in the element type, errors of wires, and kept
+//                            delayed gradients
 //   from making to release   every other value except statistics. A received value counts from the
 //                            begin of its receive. A renewed parameter takes the place of the
 //                            stored one, and so counts only until its redistribution has ended

@@ -20,12 +20,12 @@
 //                 All other coding counts in the end_move, although some of it runs earlier,
 //                 between two steps of the move.
 //
-// The processor is idle only at an end_move and during exchanges of halos and rows. So seconds =
-// work + exposed, where `exposed` is the idle time plus the time of coding. During a wait at an
-// end_move, some link is busy all the time, because a transfer starts as soon as the transfers that
-// it waits for have ended. The waiting time is charged to the moves of the transfers that run
-// during the wait, and the time of coding to the move that is encoded or decoded. A move is never
-// charged more than the time of its own transfers and of their coding. Hence
+// The processor is idle only at an end_move and during exchanges of halos and rows. So `seconds` is
+// the sum of `work` and `exposed`, where `exposed` is the idle time plus the time of coding. During
+// a wait at an end_move, some link is busy all the time, because a transfer starts as soon as the
+// transfers that it waits for have ended. The waiting time is charged to the moves of the transfers
+// that run during the wait, and the time of coding to the move that is encoded or decoded. A move
+// is never charged more than the time of its own transfers and of their coding. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //

@@ -8,9 +8,9 @@
 //   plan = sync::delayed{1}(problem, plan, machine);                               // all
 //   plan = sync::pinned(problem, plan, machine, "3.weight", sync::delayed{1});     // one
 //
-// The update of step t takes the gradient that step t - delay has made, with the parameters that it
-// had then. The first `delay` steps make no update. A gradient is synchronized in the step after
-// the one that has made it, while the passes of that next step run. A step moves the same bytes as
+// The update of step t takes the gradient that step t - delay has made with the parameters of that
+// earlier step. The first `delay` steps make no update. A gradient is synchronized in the step
+// after its own step, while the passes of that next step run. A step moves the same bytes as
 // without delays. The training is another algorithm than without delays: a large learning rate may
 // no longer converge. It is deterministic. The norm for clipping is that of the gradients that the
 // update takes.

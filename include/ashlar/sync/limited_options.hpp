@@ -216,7 +216,8 @@ class limited_search {
         continue;
       }
       for (bool const from_begin : {true, false}) {
-        int fits = size(), exceeds = -1;  // numbers of lean elements that suffice, and that do not
+        // With `fits` lean elements the choice fits in memory, with `exceeds` it does not.
+        int fits = size(), exceeds = -1;
         while (fits - exceeds > 1) {
           int const half = exceeds + (fits - exceeds) / 2;
           (memory(mixture(fast, lean, half, from_begin)) <= limit_ ? fits : exceeds) = half;

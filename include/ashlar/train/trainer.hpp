@@ -194,7 +194,8 @@ class trainer {
     renew();
   }
   /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
-  /// ranks must call it: before a checkpoint or an evaluation, and before a wait without this mesh.
+  /// ranks must call it before a checkpoint or an evaluation, and before they wait for each other
+  /// without this mesh.
   void settle() {
     if (stale_) stale_->settle();
   }

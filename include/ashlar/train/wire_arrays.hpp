@@ -18,10 +18,10 @@
 namespace ashlar::train {
 
 /// Calls f(name, rows, shard) for the errors of each encoded step of each gradient's
-/// synchronization, and for the averages of each gradient. A name has the number of the step; that
-/// of the averages has the number of steps. `rows` is the result of nn::rows_of_ranks, and `shard`
-/// is this rank's row, or null if the rank is not in the gradient's part of a pipeline. The order
-/// and the names are the same on all ranks.
+/// synchronization, and for the averages of each gradient. The name contains the number of the
+/// step, or for averages the number of all steps. `rows` is the result of nn::rows_of_ranks, and
+/// `shard` is this rank's row, or null if the rank is not in the gradient's part of a pipeline. The
+/// order and the names are the same on all ranks.
 template <class Model, class F>
 void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
   auto const& problem = model.problem();

@@ -70,10 +70,10 @@ namespace detail {
 
 /// Searches for the depths and delays that are best under given costs. First it tries depths that
 /// grow by a number a from each position to the position before, and delays that grow by a number b
-/// from each position to the next. a and b are multiples of one half. This ends when a step is as
-/// short as the bound (bound.hpp). Then the search makes delays and depths as small as it can
-/// without a longer step, since each micro-batch in flight costs memory. It replays a limited
-/// number of passes.
+/// from each position to the next. a and b are multiples of one half. It stops trying when a step
+/// is as short as the bound (bound.hpp). Then it makes delays and depths as small as it can without
+/// a longer step, since each micro-batch in flight costs memory. It replays a limited number of
+/// passes.
 class delay_search {
  public:
   delay_search(int micro_batches, pipeline_costs const& costs, skip_transfers const& skips,

@@ -20,9 +20,9 @@
 //
 // Each W is the oldest one that has not run yet. At most 2 s + 1 micro-batches are in flight, where
 // a micro-batch counts once for each chunk in which it is in flight. The published bubble is
-// (s - 1) (F&B + B - 3 W) seconds. There B = I + W, and F&B is a pair of an F and the B beside it,
-// run as one pass. Here the F of a pair sends its result before the B begins. So if F = I = W and
-// transfers take no time, the bubble is only (s - 1) F.
+// (s - 1) (F&B + B - 3 W) seconds. B is I + W, and F&B is a pair of an F and the B beside it, run
+// as one pass. In this library, the F of a pair sends its result before the B begins. So if
+// F = I = W and transfers take no time, the bubble is only (s - 1) F.
 
 #include <string>
 

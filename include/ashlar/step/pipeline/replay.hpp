@@ -117,7 +117,7 @@ class pipeline_clock {
     free = end;
     ++passes_;
     // Returns when the tensor for stage `to` arrives. If the send cannot begin at once, the part
-    // becomes free only when it can.
+    // becomes free only when the send can begin.
     auto const send = [&](int link, double seconds, int to, int skip) {
       if (link == none) return end;
       double& busy = links_.data()[link];

@@ -5,7 +5,7 @@
 
 // What `tune` remembers of the steps that it has measured. A log can contain trials of several
 // clusters. Trials of the same space (net, mesh, layouts and machine) can be repeated and compared
-// with each other. From trials of other spaces, a ranker only learns, by their features and their
+// with each other. Trials of other spaces only train the ranker, by their features and their
 // seconds. io/json/trial_file.hpp stores logs.
 
 #include <array>
