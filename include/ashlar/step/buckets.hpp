@@ -26,7 +26,7 @@ namespace step_detail {
 /// Synchronizations with the same steps, in the order in which their sums become complete.
 struct synchronization_queue {
   struct entry {
-    int move;    ///< index into program::moves
+    int move;  ///< index into program::moves
     /// Index into program::actions: the action that completes the sum, or -1 if the sum is complete
     /// before the step.
     int action;

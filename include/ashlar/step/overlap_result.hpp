@@ -36,7 +36,7 @@ struct overlap_options {
 struct pass_report {
   char const* pass = "";
   bool kept = false;
-  char const* reason = "";       ///< why the pass was not kept
+  char const* reason = "";  ///< why the pass was not kept
   /// Seconds of the timeline before and after the pass; equal if the pass was not kept.
   double before = 0, after = 0;
   prefetch_options gathers;

@@ -132,7 +132,7 @@ struct basic_problem {
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   /// Whether a search may choose different placements for a parameter's update and its storage.
   bool updates_apart = false;
-  int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
+  int in_flight = 1;  ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Says whether an earlier pipeline stage sends x to this chain, and whether a later stage sends
   /// dy to it.
   bool stages_before = false, stages_after = false;
