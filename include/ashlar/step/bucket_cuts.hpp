@@ -34,7 +34,7 @@ inline namespace step {
 
 struct ready_transfer {
   double ready = 0;    ///< the earliest time at which the transfer can begin, in seconds
-  double latency = 0;  ///< seconds
+  double latency = 0;  ///< the latency of the transfer, in seconds
   double seconds = 0;  ///< the seconds of the transfer without the latency
 };
 

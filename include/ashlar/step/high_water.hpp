@@ -81,7 +81,7 @@ constexpr memory_change memory_of(program const& p, action const& a) {
 }
 
 struct high_water_mark {
-  std::int64_t peak = 0;  ///< bytes
+  std::int64_t peak = 0;  ///< the most bytes that are in use at a time
   int fullest = 0;        ///< index of the first action at which the peak is reached
 };
 

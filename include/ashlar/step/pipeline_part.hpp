@@ -29,7 +29,7 @@ struct pipeline_part {
   pipelines::schedule order;  ///< an order without faults (pipeline/check.hpp)
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
-  std::vector<mesh_part> parts;  ///< by position; all have the same axes
+  std::vector<mesh_part> parts;  ///< the parts of the mesh, by position; all have the same axes
   /// Says whether receives begin earlier than in the common order (build_stage.hpp). On a device
   /// they do not, because a device carries out all crossings of a rank one after the other, so
   /// crossings must begin in the common order.

@@ -18,8 +18,8 @@ namespace ashlar::search {
 inline namespace step {
 
 struct serial_time {
-  double work = 0;           ///< seconds
-  double communication = 0;  ///< seconds
+  double work = 0;           ///< seconds of computations
+  double communication = 0;  ///< seconds of redistributions and exchanges
   constexpr double seconds() const { return work + communication; }
 };
 

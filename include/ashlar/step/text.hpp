@@ -39,7 +39,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct print_options {
-  int most_actions = 200;  ///< if there are more, the middle is left out; 0 means no limit
+  int most_actions = 200;  ///< if there are more actions, the middle is left out; 0: no limit
   bool releases = false;   ///< whether releases are printed
 };
 

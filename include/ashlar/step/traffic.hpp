@@ -14,11 +14,11 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The steps of all redistributions of a program per kind of collective: their number and the bytes
-/// that a rank receives.
+/// What a rank receives in a program, per kind of collective: the number of steps of
+/// redistributions and of exchanges, and their bytes.
 struct collective_totals {
   struct entry {
-    std::int64_t steps = 0;  ///< number of steps of this kind
+    std::int64_t steps = 0;  ///< number of steps and exchanges of this kind
     double bytes = 0;        ///< received bytes; a double, because sums may exceed 63 bits
     friend constexpr bool operator==(entry const&, entry const&) = default;
   };

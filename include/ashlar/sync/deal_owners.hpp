@@ -29,7 +29,7 @@
 
 namespace ashlar::sync {
 
-/// Numbers dealt out to owners.
+/// The result of `deal`: how numbers are dealt out to owners.
 struct dealt_numbers {
   std::vector<int> owner;  ///< the owner of each number
   std::int64_t most = 0;   ///< the sum of the busiest owner's numbers
@@ -177,7 +177,7 @@ constexpr dealt_owners deal_mixed(std::vector<ownable> const& list, topology con
     std::int64_t elements;
   };
   std::vector<entry> order;
-  double sum = 0;  // of the elements that all ranks together own; the same for every dealing
+  double sum = 0;  // elements that all ranks together own; the same for every dealing
   dealt_owners made;
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto const& p = list[i];

@@ -35,7 +35,7 @@ namespace detail {
 /// fits in memory.
 struct chosen_options {
   std::vector<int> picks;
-  double seconds = 0;  ///< sum over the elements
+  double seconds = 0;  ///< the sum of the seconds of the picked options
   double bound = 0;    ///< no choice that fits has fewer seconds than this
 };
 
@@ -105,7 +105,7 @@ class limited_search {
   /// Returns how many labels to keep after each element, so that there are about `effort`
   /// extensions.
   constexpr int labels_for(int effort) const {
-    int extensions = 1;  // if one label is kept after each element
+    int extensions = 1;  // the number of extensions if one label is kept after each element
     for (int i = 0; i < size(); ++i) extensions += static_cast<int>(options_[i].size());
     return std::max(4, effort / extensions);
   }

@@ -188,7 +188,7 @@ class stale_training {
   /// A parameter of one owner.
   struct owned_parameter {
     parameter* first;
-    std::size_t index;  ///< its number for the optimizer
+    std::size_t index;  ///< the number of the parameter for the optimizer
     std::int64_t elements;
     std::vector<parameter const*> uses;  ///< each has a gradient; more than one if it is tied
     tensor gradient;                     ///< allocated on the owner only
@@ -269,7 +269,7 @@ class stale_training {
     }
   }
 
-  /// Updates the parameters of this owner.
+  /// Updates the parameters that this rank owns with a gradient that was made in step `step`.
   void update(std::span<T const> gradient, std::int64_t step) {
     auto const& clock = exchange_.owner().clock();
     double const factor = schedule_(step), p = clock.workers();
@@ -286,7 +286,7 @@ class stale_training {
       optimizer_->update(o.index, clock.version(), *o.first, scale);
     }
   }
-  /// Copies the values of this owner to a letter.
+  /// Copies the values of the parameters that this rank owns to a letter.
   void copy_values(std::span<std::byte> to) {
     std::byte* place = to.data();
     for (auto const& o : own()) {
@@ -329,7 +329,7 @@ class stale_training {
   Model* model_;
   state* optimizer_;
   std::function<double(std::int64_t)> schedule_;
-  nn::kept<double> total_;  // this rank's summed loss, and the squares of its gradient
+  nn::kept<double> total_;  // this rank's summed loss, and the sum of its gradient's squares
   std::vector<std::vector<owned_parameter>> owned_;  // by owner
   letters_exchange exchange_;
   std::unique_ptr<mpi::mailbox> letters_;

@@ -180,7 +180,7 @@ class trainer {
   std::string numbers_of_squares() const { return sent_.text(*model_); }
   void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
-  /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
+  /// than step() has written the arrays, as when a checkpoint is read. Delays begin anew.
   /// Communicates: a redistribution of each parameter that is updated at one placement and stored
   /// at another, unless steps begin with these redistributions.
   void continue_after(std::int64_t steps) {

@@ -49,7 +49,7 @@ class update_numbers {
   }
 
  private:
-  std::vector<int> delays_;  // by parameter; empty if no gradient is delayed
+  std::vector<int> delays_;  // delays in steps, by parameter; empty if no gradient is delayed
   std::int64_t first_ = 0;
 };
 

@@ -37,7 +37,7 @@ struct described_candidate {
   candidate strategy;
   strategy_features features;
   price predicted;   ///< the price that the ranker predicts, if it needs one
-  double score = 0;  ///< set by the caller
+  double score = 0;  ///< the result of candidate_ranker::score, which the caller sets
 };
 
 class candidate_ranker {

@@ -126,7 +126,7 @@ class corrected_ranker {
   }
 
   strategy_space const* space_;
-  machine learned_;  // the assumed machine times exp(moved_)
+  machine learned_;  // the assumed machine, with its figures times exp(moved_)
   influences moved_{}, rest_{};
   std::vector<trial> at_;  // the trials of this cluster, predicted on machine learned_
   std::size_t moved_with_ = 0;

@@ -40,7 +40,7 @@ namespace ashlar::sync {
 struct sampler_options {
   double low = 1e5;        ///< variables up to this many bytes are not partitioned
   double high = 64 << 20;  ///< variables from this many bytes on are always partitioned
-  int most_groups = 20;    ///< the most buckets
+  int most_groups = 20;    ///< the largest number of buckets of a candidate
   /// Whether candidates have buckets of their own. If not, the library divides the gradients.
   bool divides = true;
 };

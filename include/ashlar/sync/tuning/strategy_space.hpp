@@ -233,7 +233,8 @@ class strategy_space {
   ashlar::machine machine_;
   std::vector<tuned_parameter> parameters_;
   std::vector<std::vector<int>> groups_;
-  std::array<std::vector<int>, 1u << max_axes> owners_;  // indexed by sets of axes; bit a is axis a
+  // Indexed by sets of axes, in which bit a stands for axis a: the ranks that can be owners.
+  std::array<std::vector<int>, 1u << max_axes> owners_;
 };
 
 }  // namespace ashlar::sync
