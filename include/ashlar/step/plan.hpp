@@ -91,8 +91,8 @@ struct basic_plan {
   /// The number of a training's first steps that send all gradients exactly, whatever their wires.
   /// `seconds` is predicted for the steps after these; `memory` is enough for all steps.
   int plain_steps = 0;
-  /// A rank may read values that lack the gradients which other ranks have made in this number of
-  /// last steps (sync/update_clock.hpp). `synchronous` means that each step is synchronized.
+  /// A rank may read values that lack the gradients of other ranks from the last `staleness` steps
+  /// (sync/update_clock.hpp). `synchronous` means that each step is synchronized.
   int staleness = synchronous;
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication

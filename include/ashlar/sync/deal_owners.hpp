@@ -39,7 +39,7 @@ struct dealt_numbers {
 
 namespace detail {
 
-/// The branch and bound of `deal`.
+/// Implements `deal`: a greedy dealing first, then branch and bound.
 class number_dealer {
  public:
   constexpr number_dealer(std::vector<std::int64_t> const& numbers, int owners)

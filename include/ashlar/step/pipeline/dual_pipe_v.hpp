@@ -18,7 +18,7 @@
 //   r                 W I.0
 //   j + 1             W
 //
-// Each W is the oldest one that has not run yet. At most 2 s + 1 micro-batches are in flight, where
+// Each W is the oldest W that has not run yet. At most 2 s + 1 micro-batches are in flight, where
 // a micro-batch counts once for each chunk in which it is in flight. The published bubble is
 // (s - 1) (F&B + B - 3 W) seconds. B is I + W, and F&B is a pair of an F and the B beside it, run
 // as one pass. In this library, the F of a pair sends its result before the B begins. So if
