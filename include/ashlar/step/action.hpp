@@ -8,14 +8,15 @@
 //
 //   kind             computes  reads                              makes              adds to
 //   forward          yes       x, parameters in use, statistics   y, saved, statistic
-//   recompute        yes       like forward, in a recomputed segment
+//   recompute        yes       (repeats a forward action of a recomputed segment)
 //   weight_gradient  yes       dy, saved                                             gradient sums
 //   input_gradient   yes       dy, saved, parameters in use       dx
 //   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
-//   add_gradient     no        the gradient of a parameter's later use               that of its
-//                                                                                    first use
+//   add_gradient     no        the gradient of a tied parameter's                    the gradient
+//                              later use                                             of the first
+//                                                                                    use
 //   update           yes       the gradient                                          the parameter,
 //                                                                                    or its master
 //   begin_send       no        a value that goes to another part of the mesh
@@ -27,12 +28,14 @@
 //   exchange_rows    no        a gradient sum in rows             the gradient
 //   release          no        (values that no later action reads)
 //
-// `skipped` is the gradient of the branch without layers of a skip (problem.hpp). The backward pass
-// of the skip's end makes it, and that of the skip's begin reads it. A tied parameter has two uses,
-// of which each has a gradient of its own; add_gradient adds the two. The master of a parameter
-// exists only if the parameter is updated at one placement and stored at another (plan.hpp). If a
-// gradient is delayed (parameter_choice::delay), a step adds to the gradient sum, but synchronizes
-// the pending sum, which is that of the step before.
+// The end of a skip, or of a branch that does not add, makes a gradient for each of the two tensors
+// that it joins (problem.hpp). `skipped` is the gradient of the first one: the input of the skip,
+// or the output of the branch's first net. A tied parameter has two uses, each with a gradient of
+// its own; add_gradient adds the two. The master of a parameter exists only if the parameter is
+// updated at one placement and stored at another (plan.hpp). If a gradient is delayed
+// (parameter_choice::delay), a step adds to the gradient sum, but synchronizes the pending sum,
+// which is the gradient sum of the previous step. A gradient in rows has only the rows of an
+// embedding table that the step has read (row_exchange.hpp).
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
@@ -104,25 +107,25 @@ constexpr bool computes(action_kind kind) {
 /// and makes y and dx.
 enum class value_kind : signed char {
   data,       ///< the input of the net, replicated on every rank
-  x,          ///< an activation, at the placement that its reader needs
-  y,          ///< an activation, at the placement that its producer makes
-  dy,         ///< the gradient of y, at the placement that its reader needs
-  dx,         ///< the gradient of x, at the placement that its producer makes
-  skipped,    ///< the gradient of a skip's branch without layers, which the skip's end makes
-  x_halo,     ///< x with its halo: on each rank, all that its windows cover
-  dx_halo,    ///< the gradient of x_halo, of which only the sum over the ranks has a meaning
+  x,          ///< an activation, at the placement at which its element reads it
+  y,          ///< an activation, at the placement at which its element makes it
+  dy,         ///< the gradient of y, at the placement at which its element reads it
+  dx,         ///< the gradient of x, at the placement at which its element makes it
+  skipped,    ///< the gradient of the first of the two tensors that a skip or a branch joins
+  x_halo,     ///< x with its halo: on each rank, all indices that the rank's windows cover
+  dx_halo,    ///< the gradient of x_halo; where ranks overlap, their values must be added
   saved,      ///< all that a forward pass saves for the backward pass
-  used,       ///< a parameter, at the placement for computations
-  statistic,  ///< a statistic, at the placement that its element makes
+  used,       ///< a parameter, at the placement at which its layer reads it
+  statistic,  ///< a statistic, at the placement at which its element makes it
   reduced,    ///< a statistic after its redistribution
   sum,        ///< a parameter's gradient, summed over the micro-batches
   gradient,   ///< a parameter's gradient, at the placement at which the parameter is updated
   stored,     ///< a parameter as stored between steps
-  master,     ///< a parameter where the optimizer updates it, if it is stored at another placement
+  master,     ///< a parameter at the placement of its update, if it is stored at another placement
   renewed,    ///< the updated parameter, which replaces the stored one
   copy,       ///< a tied parameter that one part of a pipeline stores and another part reads
-  addend,     ///< the gradient of a tied parameter's later use, before it is added to the first's
-  pending     ///< a delayed gradient: the sum of the step before, which this step synchronizes
+  addend,     ///< the gradient of a tied parameter's later use, not yet added to the first use's
+  pending     ///< a delayed gradient: the previous step's sum, which this step synchronizes
 };
 
 constexpr char const* to_string(value_kind kind) {
@@ -135,7 +138,7 @@ constexpr char const* to_string(value_kind kind) {
 
 /// A value of a program: a tensor of the step. `index` is the index of the parameter or statistic
 /// to which the value belongs. `again` is true if a recomputation makes the value. `bytes` is the
-/// size of the value's largest shard. `delay` is that of a pending gradient, in steps.
+/// size of the value's largest shard. `delay` is the delay of a pending gradient, in steps.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;
@@ -145,8 +148,8 @@ struct value {
   std::int64_t bytes = 0;
   int delay = 0;
 
-  /// Returns whether the value exists when a step begins, like the data and all values that outlast
-  /// a step.
+  /// Returns whether the value exists when a step begins. This holds for the data and for all
+  /// values that outlast a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
   /// Returns whether the value exists both before and after the step.
   constexpr bool lasts() const {
@@ -166,7 +169,7 @@ struct action {
   int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
   int move = -1;  ///< index into program::moves, or -1 if no move begins or ends
-  /// Index into program::crossings, or -1 without a send or a receive.
+  /// Index into program::crossings, or -1 if nothing is sent or received.
   int crossing = -1;
   double seconds = 0;           ///< seconds of the computation, on the busiest rank
   int halo = -1;                ///< index into program::halos, or -1 without an exchange of halos

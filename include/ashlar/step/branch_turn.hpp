@@ -8,8 +8,9 @@
 //
 //   forward    its x, the output of the branch's first net, goes to the end of the branch
 //              its y, which the second net reads, is the x of the branch
-//   backward   its dx is the gradient of the first net's output, which the end has made
-//              its dy, the gradient of the second net's input, waits for the begin of the branch
+//   backward   its dx, the gradient of the first net's output, is made by the end of the branch
+//              its dy, the gradient of the second net's input, is kept until the begin of the
+//              branch reads it
 
 #include <ashlar/step/problem.hpp>
 #include <ashlar/step/program_writer.hpp>
@@ -19,16 +20,16 @@ namespace ashlar::search {
 inline namespace step {
 namespace step_detail {
 
-/// Returns the gradient of the first of the two tensors that element `end` joins. `own` are the
-/// tensors of this element.
+/// Returns the gradient of the first of the two tensors that element `end` joins. `own` has the
+/// tensors of element `end`.
 template <int N>
 constexpr int gradient_of_first_input(basic_problem<N> const& net, int end,
                                       element_tensors const& own) {
   return ends_in_sum(net, end) ? own.dx : own.skipped;
 }
 
-/// Hands the tensors of the turn, element i, on. `input` is its x, and own(k) are the tensors of
-/// element k.
+/// Hands on the tensors of element i, which is the turn of a branch. `input` is its x, and own(k)
+/// has the tensors of element k.
 template <int N, class Own>
 constexpr void turn(basic_problem<N> const& net, int i, computation what, int input,
                     Own const& own) {

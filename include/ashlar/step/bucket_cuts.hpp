@@ -4,23 +4,24 @@
 #pragma once
 
 // The best division of transfers into buckets. The transfers of a bucket begin together, once all
-// of them are ready. They keep the link busy for the sum of their seconds and for the largest of
-// their latencies. The link carries one bucket at a time.
+// of them are ready. They keep the link busy for the sum of their seconds plus the largest of their
+// latencies. The link carries one bucket at a time.
 //
 // The transfers are numbered from 0 in the order in which they become ready, and each bucket has
-// consecutive ones. C(j) is the earliest possible end of the first j transfers. Their last bucket
-// has the transfers i .. j - 1 for some i, so
+// consecutive transfers. C(j) is the earliest possible end of the first j transfers. Their last
+// bucket has the transfers i .. j - 1 for some i, so
 //
 //   C(j) = min over i < j of  max(C(i), ready of transfer j - 1) + largest latency of i .. j - 1
 //                                                                + sum of seconds of i .. j - 1
 //
 // If all latencies are equal, no division into other buckets ends earlier. Proof: take any buckets,
-// in the order in which the link carries them. Each keeps its number of seconds, but all are filled
-// anew in the order of `ready`; where a bucket is full, a transfer is cut in two. Then no transfer
-// of the new bucket j is ready later than all transfers of the old buckets 1 .. j, so the new
-// bucket j ends no later than the old one. A transfer that was cut can move as a whole to the
-// earlier of its two buckets, which waits for it anyway. The earlier bucket then takes longer by as
-// many seconds as the next one takes less.
+// in the order in which the link carries them. Fill them anew with the transfers in the order of
+// `ready`, so that each bucket keeps its number of seconds; a transfer that exceeds a bucket is cut
+// in two. The new buckets 1 .. j then have the transfers that are ready first. So their last
+// transfer is ready no later than the last one of the old buckets 1 .. j, and the new bucket j ends
+// no later than the old one. A transfer that was cut can move as a whole to the earlier of its two
+// buckets, which waits for this transfer anyway. The earlier bucket then takes longer by as many
+// seconds as the next one takes less.
 
 #include <algorithm>
 #include <limits>
@@ -32,9 +33,9 @@ namespace ashlar::search {
 inline namespace step {
 
 struct ready_transfer {
-  double ready = 0;    ///< seconds
-  double latency = 0;  ///< seconds
-  double seconds = 0;  ///< the seconds without the latency
+  double ready = 0;    ///< the earliest time at which the transfer can begin, in seconds
+  double latency = 0;  ///< the latency of the transfer, in seconds
+  double seconds = 0;  ///< the seconds of the transfer without the latency
 };
 
 /// Returns the ends of the buckets with which the last transfer ends earliest: bucket k has the

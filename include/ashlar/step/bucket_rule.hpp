@@ -7,8 +7,8 @@
 //
 //   {}                                       the division that ends earliest
 //   {bucketing::by_bytes, 25 << 20}          buckets of at least 25 MiB on a rank
-//   {bucketing::by_bytes, 25 << 20, 1 << 20} the same, but the first one of at least 1 MiB, as in
-//                                            DistributedDataParallel of PyTorch
+//   {bucketing::by_bytes, 25 << 20, 1 << 20} a first bucket of at least 1 MiB, then buckets of at
+//                                            least 25 MiB, as in PyTorch's DistributedDataParallel
 //   {bucketing::by_number, 128}              buckets of 128 gradients
 //   {bucketing::by_bytes, 0}                 no buckets
 
@@ -19,14 +19,17 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// How buckets of gradients are closed: where the step is predicted to end earliest, or once they
-/// have enough bytes or enough gradients.
+/// How it is decided where a bucket of gradients ends:
+///
+///   best        such that the last synchronization is predicted to end earliest
+///   by_bytes    once the bucket has enough bytes
+///   by_number   once the bucket has enough gradients
 enum class bucketing : signed char { best, by_bytes, by_number };
 
 struct bucket_rule {
   bucketing kind = bucketing::best;
   std::int64_t size = 0;    ///< bytes on a rank, or a number of gradients; 0 means no buckets
-  std::int64_t first = -1;  ///< the size of the first bucket; below 0: as the others
+  std::int64_t first = -1;  ///< the size of the first bucket; below 0: `size`
   friend constexpr bool operator==(bucket_rule const&, bucket_rule const&) = default;
 };
 

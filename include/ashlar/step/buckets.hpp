@@ -5,10 +5,10 @@
 
 // Decides which synchronizations of gradients share messages. A program sums up the gradient of
 // each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
-// A bucket is a set of synchronizations with the same steps, whose sums become complete one after
-// another. All synchronizations of a bucket begin together. A synchronization that would be alone
-// in its bucket has no bucket. If a gradient is delayed, its pending sum is complete before the
-// step.
+// A bucket is a set of synchronizations that consist of the same steps, and whose sums become
+// complete one after another. All synchronizations of a bucket begin together. A synchronization
+// that would be alone in its bucket has no bucket. If a gradient is delayed, the step synchronizes
+// its pending sum (action.hpp). This sum is complete before the step begins.
 
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/bucket_rule.hpp>
@@ -26,8 +26,10 @@ namespace step_detail {
 /// Synchronizations with the same steps, in the order in which their sums become complete.
 struct synchronization_queue {
   struct entry {
-    int move;    ///< index into program::moves
-    int action;  ///< index into program::actions: the action that completes the move's sum, or -1
+    int move;  ///< index into program::moves
+    /// Index into program::actions: the action that completes the sum, or -1 if the sum is complete
+    /// before the step.
+    int action;
   };
   std::vector<entry> entries;
 };
@@ -72,8 +74,8 @@ constexpr std::vector<synchronization_queue> synchronization_queues(program cons
   return queues;
 }
 
-/// Returns a synchronization as a transfer that is ready at `ready`, in seconds. Its seconds of
-/// coding do not count, since they are the processor's.
+/// Returns a synchronization as a transfer that is ready at `ready`, in seconds. The seconds in
+/// which the processor encodes and decodes the gradient do not count.
 constexpr ready_transfer transfer_of(program const& p, int move, double ready, machine const& m) {
   auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
   double whole = 0, latency = 0;
@@ -86,7 +88,8 @@ constexpr ready_transfer transfer_of(program const& p, int move, double ready, m
 }
 
 /// Gives the moves of a queue their bucket numbers. Bucket k of the queue has the entries
-/// ends[k - 1] .. ends[k] - 1. `buckets` is the next free number.
+/// ends[k - 1] .. ends[k] - 1; if this is a single entry, it gets no number. `buckets` is the next
+/// free number.
 constexpr void number_buckets(synchronization_queue const& queue, std::vector<int> const& ends,
                               int& buckets, bucket_numbers& numbers) {
   int begin = 0;
@@ -101,7 +104,7 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 }  // namespace step_detail
 
 /// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
-/// a rule of a fixed size. If the size is 0, there are no buckets.
+/// a rule other than bucketing::best. If the size is 0, there are no buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;

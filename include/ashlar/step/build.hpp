@@ -15,7 +15,8 @@
 //                          segment, the forward computations of that segment run once more
 //   synchronize            elements 0 .. n-1, parameter by parameter
 //   update                 elements 0 .. n-1, parameter by parameter
-//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
+//   renew                  elements 0 .. n-1, parameters that are updated at one placement and
+//                          stored at another
 //
 // program_builder.hpp is the implementation. An application that links ashlar::compiled must
 // include that file if it calls `build` in a constant expression.
@@ -43,9 +44,9 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 /// Lets `build` compile without step/program_builder.hpp. In constant expressions, `build` calls a
 /// function of this name with 0 as the last argument. There are two overloads:
 ///
-/// - step/program_builder.hpp defines one whose last parameter is an int, so it is the better
+/// - step/program_builder.hpp defines the overload whose last parameter is an int. It is the better
 ///   match.
-/// - The one below has a long as its last parameter and is never defined.
+/// - The overload below has a long as its last parameter and is never defined.
 ///
 /// So code that calls `build` only at run time does not need the builder. Code that calls it in a
 /// constant expression must include step/program_builder.hpp; if it does not, the compiler's error

@@ -9,16 +9,16 @@
 //
 //   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the
 //                  same part end before this begin, so that they do not share the link
-//   begin_receive  one pass of the sender ahead: where the sender's previous result for this part
-//                  has its place in the common order. The receives of the sender's first result
-//                  begin at the start of the program
+//   begin_receive  earlier than its place in the common order: where the sender's previous pass
+//                  that sends to this part has its sends. The receives of the first such pass begin
+//                  at the start of the program
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common
-// order assumes that all stages take equally long, but they do not. Behind a pass that takes
-// longer, a receive that began at its own place would begin late, and its sender and the link would
-// wait. No part waits longer because a receive begins earlier. The price is the memory of one
-// tensor for each part from which tensors arrive, and of one more for each skip (cut_skips.hpp).
+// order assumes that all stages take equally long, but they do not. After a pass that takes longer,
+// a receive that began at its own place would begin late, and its sender and the link would wait.
+// No part waits longer because a receive begins earlier. The price is the memory of one tensor for
+// each part from which tensors arrive, and of one more for each skip (cut_skips.hpp).
 //
 // A skip may have its two ends on stages of different parts (cut_skips.hpp). Then its input crosses
 // directly from the one part to the other, past the stages between, and its gradient crosses back.
@@ -26,7 +26,7 @@
 // that reads it.
 //
 // A tied parameter whose uses are on two parts is stored on the part of the first use. It crosses
-// to the other part before the first pass, and the gradient of its later use crosses back behind
+// to the other part before the first pass, and the gradient of its later use crosses back after
 // the last pass. So the other part keeps no copy of the parameter between steps.
 //
 // Redistributions on the two sides of a crossing are moves of the programs: the plan of the

@@ -24,8 +24,8 @@
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //                If it is updated at one placement and stored at another, the stored value is
 //                replaced once, after the update and after all readers of the old stored value.
-//   ties         The gradient of a tied parameter's later use is added once, before the gradient of
-//                the first use is read.
+//   ties         The gradient of a tied parameter's later use is added once to the gradient of the
+//                first use, before any action reads the gradient of the first use.
 //   crossings    Each send and each receive begins once and then ends once.
 //   halos        An exchange of halos makes x with halo of its element, or dx of its element from
 //                dx with halo.
@@ -196,11 +196,12 @@ class program_check {
     ++s.addends;
   }
 
-  /// Returns whether a value is the sum of a gradient, of this step or of the one before.
+  /// Returns whether a value is the sum of a gradient, of this step or of the previous step.
   static constexpr bool is_sum(value const& is) {
     return is.kind == value_kind::sum || is.kind == value_kind::pending;
   }
-  /// Checks an action that adds the gradient of a tied parameter's later use to that of its first.
+  /// Checks an action that adds the gradient of a tied parameter's later use to that of the first
+  /// use.
   constexpr void add_use(action const& a) {
     demand(a.reads.size() == 1 && a.adds.size() == 1, "adds other than one gradient to one");
     if (found_.found()) return;

@@ -6,15 +6,15 @@
 // Adds to a program the sends and receives of one part of a pipeline. These tensors cross to
 // another part:
 //
-//   between neighbouring stages   the output y of the last element of the earlier stage, and back
-//                                 the gradient dx of the first element of the later stage
-//   for a skip whose ends are on  the input x of the skip, and back its gradient
+//   between neighbouring stages   forward, the output y of the last element of the earlier stage;
+//                                 backward, the gradient dx of the first element of the later stage
+//   for a skip whose ends are on  forward, the input x of the skip; backward, its gradient
 //   different stages
 //
 // begin_send and begin_receive add the action with which a send or a receive (a crossing) begins,
 // and return its index in program::crossings; end_crossing adds the action with which it ends. If
 // `forward`, an activation goes to a later stage. Otherwise a gradient goes back. `b` is the
-// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan`
+// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan` is
 // the index of its plan (program_crossing in program.hpp). cut_skips.hpp finds the skips.
 
 #include <ashlar/step/cut_skips.hpp>
@@ -29,8 +29,8 @@ class crossing_builder : public program_builder<dynamic_size> {
  public:
   using program_builder<dynamic_size>::program_builder;
 
-  /// Adds the redistribution to placement `to` of the tensor that element `element` makes, and then
-  /// the start of its send to another part of the mesh.
+  /// Redistributes the tensor that element `element` makes to placement `to`. Then adds the action
+  /// that begins to send this tensor to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
@@ -38,8 +38,8 @@ class crossing_builder : public program_builder<dynamic_size> {
                 forward ? c.y : c.dx, to, number, plan);
   }
   /// Adds the action that begins to receive a tensor that element `element` reads: the output of
-  /// the element before, or the gradient that the element after makes. It arrives at placement
-  /// `at`.
+  /// the element before, or the gradient that the element after makes. The tensor arrives at
+  /// placement `at`.
   int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
     enter(b, forward ? element - 1 : element + 1);
     auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
@@ -97,8 +97,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
   }
-  /// Adds the action that begins to receive the same tensor on the other part. Returns the index of
-  /// the crossing. The tensor arrives at placement `at`.
+  /// Adds the action that begins to receive, on the other part, the tensor that begin_tie_send
+  /// sends. Returns the index of the crossing. The tensor arrives at placement `at`.
   int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
     int const k = enter_tie(t, when != phase::forward);
     auto const size = search::step::element_size(net_, moved::parameter, when);
@@ -106,8 +106,9 @@ class crossing_builder : public program_builder<dynamic_size> {
     int const value = add_value(kind_of_tied(when), k, bytes);
     return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
   }
-  /// Adds the end of that receive. After it, the later use reads the received parameter, or the
-  /// received gradient is added to that of the first use.
+  /// Adds the action that ends a receive which begin_tie_receive has begun; `index` is the
+  /// crossing. After this action, the later use reads the received parameter, or the received
+  /// gradient is added to that of the first use.
   void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
     end_crossing(index);
     int const k = enter_tie(t, when != phase::forward);

@@ -5,11 +5,12 @@
 
 // Changes the program of a pipeline's part so that no send or receive goes on while the part
 // computes: each ends right after its begin. The programs of build_stage.hpp begin receives ahead.
-// If a part waited for the tensor at that early place, it might wait for ever, since the sender may
+// If a part waited for the tensor at that early place, it might wait forever, since the sender may
 // first need a tensor of this part. So each receive moves behind
 //
-//   all transfers of the part that come before it in the common order
-//   all passes before the part's next transfer, or before the pass that reads the received tensor
+//   all transfers of the part that precede the receive in the common order
+//   all passes before the part's next transfer, or before the pass that reads the received tensor,
+//   whichever comes first
 //
 // None of these waits for the receive, so the parts never wait for each other in a circle.
 

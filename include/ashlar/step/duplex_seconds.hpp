@@ -5,9 +5,9 @@
 
 // The seconds T of a step of two micro-batches that take turns, in closed form. T equals the
 // seconds of the timeline (timeline.hpp) if the program uses one link and consists of stages only.
-// A stage is a redistribution and the computations behind it. Stage i of one micro-batch has m_i
-// seconds of communication and p_i seconds of work. The first stage has no communication. Let x⁺ be
-// max(x, 0). Then
+// Here a stage is a redistribution and the computations after it. Stage i of a micro-batch has m_i
+// seconds of communication and p_i seconds of work. The first stage has no communication. Let x⁺
+// be max(x, 0). Then
 //
 //   T = 2 Σ p_i + Σ over i > 1 of ( (m_i - p_{i-1})⁺ + (m_i - p_i)⁺ )
 //

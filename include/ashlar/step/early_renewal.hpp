@@ -7,10 +7,11 @@
 // parameter from where it is updated to where it is stored. A renewal begins after the update. In a
 // serial program it ends before the next renewal begins.
 //
-//   buckets      renewals with the same steps, in the order of the program, until they have at
-//                least the given bytes on a rank (buckets.hpp has the buckets of gradients)
-//   in flight    two buckets at a time: one is on the links while the next one is packed. More
-//                buckets would need more memory, and the links carry one after another anyway.
+//   buckets      A bucket has renewals that consist of the same steps, in the order of the program.
+//                It is closed once it has at least the given bytes on a rank.
+//   in flight    Two buckets are under way at a time: one is on the links while the next one is
+//                packed. More buckets would need more memory, and the links carry one bucket after
+//                another anyway.
 //
 // Renewals without communication keep their places.
 

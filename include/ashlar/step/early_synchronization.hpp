@@ -25,7 +25,7 @@ inline namespace step {
 namespace step_detail {
 
 /// Returns the program without releases in which synchronizations begin early. `starts` is empty or
-/// has, for each move, the action after which it may begin, or -1.
+/// has, for each move, the action after which it may begin; -1 means at any time.
 constexpr program with_early_synchronization(program const& p, bucket_numbers const& buckets,
                                              std::vector<int> const& starts) {
   program changed = p;
@@ -34,7 +34,7 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
   for (auto const& a : p.actions)
     if (a.kind == action_kind::begin_move) begin[static_cast<std::size_t>(a.move)] = a;
   std::vector<char> is_early(p.moves.size(), 0);
-  std::vector<int> last(p.moves.size(), -1);  // the action that completes each bucket
+  std::vector<int> last(p.moves.size(), -1);  // per bucket: the action that completes its sums
   auto const queues = synchronization_queues(p);
   auto const bucket_of = [&](int move) { return buckets[static_cast<std::size_t>(move)]; };
   auto const action_of = [&](synchronization_queue::entry const& e) {
@@ -49,7 +49,7 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
       int& of_bucket = last[static_cast<std::size_t>(bucket_of(e.move))];
       if (action_of(e) > of_bucket) of_bucket = action_of(e);
     }
-  // The moves that begin before action 0, after action 0, ..., those of a bucket one after another.
+  // begins[i] has the moves that begin right before action i. Moves of one bucket are neighbours.
   std::vector<std::vector<int>> begins(p.actions.size() + 1);
   for (auto const& queue : queues)
     for (auto const& e : queue.entries) {
@@ -74,8 +74,8 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
 }  // namespace step_detail
 
 /// Returns the program in which the synchronization of gradients begins as soon as the gradients
-/// of its bucket are complete, but not before the action that `starts` gives for its moves, if
-/// `starts` is not empty.
+/// of its bucket are complete. If `starts` is not empty, a move begins no earlier than after the
+/// action that `starts` has for it.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.

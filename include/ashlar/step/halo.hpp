@@ -149,7 +149,8 @@ struct halo_cost {
 
 /// Returns the cost or the traffic of the halo exchange that belongs to a computation. A forward
 /// pass is preceded by an exchange of x, and a computation of dx is followed by an exchange of dx.
-/// A weight gradient has none, so the result is 0. `halo` is a halo_cost or a halo_traffic.
+/// A weight gradient needs no exchange, so the result is 0. `halo` is a halo_cost or a
+/// halo_traffic.
 template <class Halo>
 constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
   switch (what) {

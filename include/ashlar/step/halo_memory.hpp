@@ -18,9 +18,9 @@ inline namespace step {
 /// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
 struct halo_memory {
   bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
-  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of its gradient
-  std::int64_t exchanging = 0;         ///< buffers of the exchange of x
-  std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
+  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of dx with its halo
+  std::int64_t exchanging = 0;         ///< bytes of the buffers of the exchange of x
+  std::int64_t adding = 0;  ///< bytes of the buffers of the exchange of dx, with received addends
 
   /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
   /// `workspace` is what the pass itself needs. After the pass, the addends of dx are exchanged

@@ -6,14 +6,15 @@
 // The high-water mark of a program: its peak memory, on the rank that needs most.
 //
 //   time                     bytes that count
-//   the whole step           values that outlast it, optimizer states, parameter copies in the
-//                            element type (program::resident)
+//   the whole step           values that outlast it, and program::resident: optimizer states,
+//                            parameter copies in the element type, errors of wires, and kept
+//                            delayed gradients
 //   from making to release   every other value except statistics. A received value counts from the
 //                            begin of its receive. A renewed parameter takes the place of the
 //                            stored one, and so counts only until its redistribution has ended
 //   during a computation     workspace
 //   during an exchange of    its buffers
-//   halos
+//   halos or of rows
 //   during a redistribution  the larger of its source and its result, with buffers (memory.hpp);
 //                            afterwards both until they are released
 //
@@ -80,7 +81,7 @@ constexpr memory_change memory_of(program const& p, action const& a) {
 }
 
 struct high_water_mark {
-  std::int64_t peak = 0;  ///< bytes
+  std::int64_t peak = 0;  ///< the most bytes that are in use at a time
   int fullest = 0;        ///< index of the first action at which the peak is reached
 };
 

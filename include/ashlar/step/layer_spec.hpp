@@ -41,12 +41,13 @@ struct parameter_spec {
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   tie_role tie = tie_role::none;
   bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
-  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses.
+  /// The placement at which a tied parameter must be stored. It has no axes if the search chooses
+  /// this placement.
   placement store{};
-  /// The most rows of the parameter that the passes of one micro-batch read, as a table does that
-  /// is read by ids. The parameter counts as a matrix whose columns are its last dim. Such a layer
-  /// can keep the gradient in rows (parameter_choice::in_rows). It is 0 if the
-  /// passes read all rows.
+  /// The most rows of the parameter that the passes of one micro-batch read, if they read it by
+  /// ids, as an embedding table is read. The parameter counts as a matrix whose rows run along its
+  /// last dim. A plan can then keep the gradient in rows (parameter_choice::in_rows). 0 means that
+  /// the passes read all rows.
   std::int64_t rows_read = 0;
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
@@ -84,7 +85,8 @@ struct block_spec {
 /// The computations into which a layer's backward pass is divided:
 ///
 ///   whole            one computation of dx and the parameters' gradients
-///   separable        the same, but the layer can also compute the parameters' gradients alone
+///   separable        one computation of both, but the layer can also compute the parameters'
+///                    gradients alone
 ///   halves           two independent computations: first the parameters' gradients, then dx
 ///   gradients_only   one computation of the parameters' gradients; dx is not needed
 enum class backward_form : signed char { whole, separable, halves, gradients_only };
@@ -106,7 +108,7 @@ struct saved_values_beside {
 
 /// A number in the computation of a layer that neither extents nor parameters show, such as the ε
 /// of a norm. If weights were trained with another number, the layer gives wrong results. So the
-/// number is compared with the one in the files of the weights (checkpoint/llama_check.hpp).
+/// number is compared with the number in the files of the weights (checkpoint/llama_check.hpp).
 struct layer_constant {
   label name;
   double value = 0;
@@ -136,12 +138,14 @@ struct layer_spec {
   halo_spec halo;
   block_spec blocks;
   inplace_vector<layer_constant, max_constants> constants;
-  shape context;  ///< extents of the context that the layer reads; no dims: it reads none
-  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on the
-  /// batches before. Then micro-batches cannot take turns (check_turns.hpp).
+  /// Extents of the context that the layer reads: a part of the batch beside x, such as captions.
+  /// No dims: it reads none.
+  shape context;
+  /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on earlier
+  /// batches. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
-  /// If it is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
-  /// of a group of n, as that of a balance loss over n micro-batches (nn/dispatch.hpp). Then a
+  /// If this is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
+  /// of a group of n. An example is a balance loss over n micro-batches (nn/dispatch.hpp). Then a
   /// multiple of n micro-batches must take turns (check_turns.hpp).
   int turns_together = 1;
   /// The number of elements that the layer keeps of each token when tokens are generated, because
@@ -149,8 +153,9 @@ struct layer_spec {
   /// the place of the last extent of x. 0 means that the layer keeps none.
   std::int64_t cached_values = 0;
   /// Says whether the layer has parameters for the positions of tokens, and whether its passes
-  /// count the positions of new tokens from the number of tokens in nn::pass::cache. If this is
-  /// false, a net with a layer whose parameters depend on the number of tokens cannot generate.
+  /// count the positions of new tokens from the number of tokens in nn::pass::cache. A net cannot
+  /// generate tokens if it has a layer whose parameters depend on the number of tokens and for
+  /// which this is false.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

@@ -6,14 +6,15 @@
 // The memory that a training with stale parameters (staleness.hpp) needs for the letters between
 // its ranks (comm/stale_exchange.hpp), beside the memory of a synchronous step:
 //
-//   memory of letters on a rank, of p       bytes
+//   letters in the memory of a rank         bytes
 //   gradients that it sends                 G a
-//   gradients that it receives              p g a, and as much again with a staleness of 0
+//   gradients that it receives              p g a, and twice this with a staleness of 0
 //   values that it receives                 2 V s
 //   values that it sends                    p v s
 //
-// G and V are all elements of gradients and of parameters, g and v those that the rank owns. a and
-// s are the sizes of an element of gradients and of activations.
+// There are p ranks. G is the number of elements of all gradients, and V that of all parameters. Of
+// these, the rank owns g and v elements. An element takes a bytes in a gradient and s bytes in a
+// parameter that is sent.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/step/plan.hpp>

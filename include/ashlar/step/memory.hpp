@@ -13,6 +13,7 @@
 //                            + |update| · e if e differs from a
 //                            + |store| · e if update is not store
 //                            + |grad| · a + (delay - 1) · |update| · a if delay > 0
+//                            + the errors of its gradient if its wire has feedback (error_bytes)
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass:
 //              saved_values · |x| / (elements of x), because these values are distributed like x
@@ -92,9 +93,11 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
-  std::int64_t saved = 0;    ///< the part of forward results that the backward pass reads
+  std::int64_t saved = 0;    ///< values that the forward pass saves for the backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  std::int64_t skipped = 0;      ///< at the end of a skip: the gradient that its begin reads
+  /// At the end of a skip, or of a branch that does not add: the gradient of the first of the two
+  /// joined tensors.
+  std::int64_t skipped = 0;
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
@@ -192,7 +195,7 @@ constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const&
 }
 
 /// Returns the bytes of the synchronized gradients of a parameter that a rank keeps between two
-/// steps, which are none if the gradient is delayed by at most one step. `a` is accumulation_size.
+/// steps: 0 if the gradient is delayed by at most one step. `a` is accumulation_size.
 constexpr std::int64_t kept_gradient_bytes(parameter_spec const& spec, parameter_choice const& p,
                                            int a, topology const& t) {
   if (p.delay < 2 || spec.tie == tie_role::later) return 0;
@@ -270,13 +273,15 @@ struct phase_memory {
 /// crosses back. An owned value or gradient is replicated before it crosses, and is owned again
 /// after it has crossed (crosses_at).
 ///
-///   value at the first use       The replicated value may be sent until the last pass has ended.
+///   value at the first use       The replicated value stays in memory, since it may be sent until
+///                                the last pass has ended.
 ///   value at the later use       The received value is already counted, as the copy that this part
 ///                                keeps (memory_of). Only while it becomes owned does it need more.
 ///   gradient at the first use    The received gradient is held in addition to all synchronized
 ///                                gradients.
-///   both gradients               A gradient that must be replicated or become owned does so after
-///                                all gradients are synchronized. These bytes count in `renew`.
+///   gradient at both uses        The gradient is replicated at the later use, and becomes owned at
+///                                the first use, after all gradients are synchronized. The bytes
+///                                that this takes count in `renew`.
 ///
 /// `e` and `a` are element_size and accumulation_size.
 constexpr void add_tied_apart(element_bytes& bytes, parameter_spec const& p,

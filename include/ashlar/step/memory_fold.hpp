@@ -28,8 +28,9 @@
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
 //   branches               In the forward pass, the input of a branch is in memory until its second
-//                          net has read it, and the output of its first net until its end. In the
-//                          backward pass, one gradient waits while each of the two nets runs.
+//                          net has read it, and the output of its first net until the end of the
+//                          branch. In the backward pass, another gradient is kept while each of the
+//                          two nets runs (branch_so_far).
 //   equal placements       If a reader uses a value without redistribution, the value counts once.
 //
 // If a recomputed segment begins inside a residual and both keep the same input, this input counts
@@ -72,7 +73,7 @@ struct memory_so_far {
   std::int64_t peak = 0;
   std::int64_t y = 0;        ///< bytes of the last element's output
   std::int64_t y_own = 0;    ///< y, or 0 if these bytes are already counted elsewhere
-  std::int64_t y_again = 0;  ///< like y_own, during a recomputation
+  std::int64_t y_again = 0;  ///< in a recomputation: y, or 0 if these bytes are already counted
   held_by_residuals residuals;
 
   /// Returns true if a step that begins like this state needs at most as much memory as one that
@@ -94,18 +95,18 @@ struct memory_so_far {
   }
 };
 
-/// The bytes of an element's input x. `own` is the part of `bytes` that no other tensor has counted
-/// in the forward pass, and `again` the part that none has counted in the recomputation.
+/// The bytes of an element's input x. `own` is the part of `bytes` that is not yet counted with
+/// another tensor in the forward pass, and `again` is this part in the recomputation.
 struct input_bytes {
   std::int64_t bytes = 0, own = 0, again = 0;
 };
 
 /// What the fold knows of a branch while it adds the elements of the two nets: the input x of the
-/// branch, the bytes that residuals around the branch hold, and the bytes of two gradients that
-/// wait. `of_second` is the gradient that the second net makes for x, which waits until the first
-/// net has made the other one. `of_first` is the gradient of the first net's output, which waits
-/// while the second net runs; `is_shared` says that a residual around the branch keeps this
-/// gradient and counts it.
+/// branch, the bytes that residuals around the branch hold, and the bytes of two gradients of the
+/// backward pass. `of_second` is the gradient of x from the second net; it is kept while the first
+/// net runs. `of_first` is the gradient of the first net's output; it is kept while the second net
+/// runs. `is_shared` says that a residual around the branch keeps and counts the gradient
+/// `of_first`.
 struct branch_so_far {
   input_bytes x;
   held_by_residuals around;
@@ -158,8 +159,8 @@ class memory_fold {
   }
 
   /// Adds element i of a branch: its begin, its turn or its end. The arguments are as for `next`.
-  /// The begin fills in `branch.x` and `branch.around`; the caller the other members, before the
-  /// begin is added.
+  /// When this function adds the begin, it sets `branch.x` and `branch.around`. The caller sets the
+  /// other members of `branch` before that.
   constexpr memory_so_far next_of_branch(memory_so_far m, int i, element_bytes const* before,
                                          element_bytes const& own, crossing moves,
                                          branch_so_far& branch) const {
@@ -289,9 +290,9 @@ class memory_fold {
   int again_, ranks_;
 };
 
-/// Returns whether the gradient that the end of a residual or a branch, element `end`, keeps is
-/// kept and counted by an outer residual or branch. `moves(i)` returns which tensors are
-/// redistributed at the boundary before element i.
+/// Element `end` ends a residual or a branch and keeps a gradient in memory. Returns whether an
+/// outer residual or branch keeps and counts the same gradient. `moves(i)` returns which tensors
+/// are redistributed at the boundary before element i.
 template <int N, class Moves>
 constexpr bool shares_gradient(basic_problem<N> const& net, int end, Moves const& moves) {
   int const next = end + 1;

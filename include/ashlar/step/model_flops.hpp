@@ -12,8 +12,9 @@
 //   not counted    recomputation (of segments, and of attention's scores in its backward pass),
 //                  work that several ranks repeat, and all operations outside GEMMs
 //
-// For causal attention half of the scores count, since only these are computed. The formula of PaLM
-// counts all scores, which makes its result for GPT-2 at 1,024 tokens about 6 % larger.
+// For causal attention only half of the scores count, since the other half is not computed. The
+// formula of PaLM counts all scores, which makes its result for GPT-2 at 1,024 tokens about 6 %
+// larger.
 
 #include <algorithm>
 

@@ -20,7 +20,8 @@ struct overlap_options {
   /// How gradients are divided into buckets, if they may share messages. A division of a given size
   /// is used even if the step is not faster with it.
   bucket_rule division{};
-  bool renews_first = true;  ///< whether parameters may be renewed in the next step
+  /// Whether parameters may be renewed at the start of the next step (renewal_first.hpp).
+  bool renews_first = true;
   /// How weights may be gathered before their use; the fastest way within `limit` is taken. Without
   /// a limit, a rank may hold the gathered weights of up to 16 elements.
   inplace_vector<prefetch_options, 9> gathers{
@@ -35,8 +36,9 @@ struct overlap_options {
 struct pass_report {
   char const* pass = "";
   bool kept = false;
-  char const* reason = "";       ///< why the pass was not kept
-  double before = 0, after = 0;  ///< seconds of the timeline; equal if the pass was not kept
+  char const* reason = "";  ///< why the pass was not kept
+  /// Seconds of the timeline before and after the pass; equal if the pass was not kept.
+  double before = 0, after = 0;
   prefetch_options gathers;
 };
 

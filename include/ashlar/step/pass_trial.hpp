@@ -12,13 +12,14 @@
 //   early synchronization   tried with the best buckets for one link (buckets.hpp), without buckets
 //                           and, if gradients cross two links or are delayed, with buckets of 4
 //                           to 256 MiB. A given division is used even if it does not make the
-//                           timeline shorter. Those of delayed gradients are also tried at other
-//                           places of the step (spread_synchronization.hpp).
+//                           timeline shorter. The synchronizations of delayed gradients are also
+//                           tried at other places of the step (spread_synchronization.hpp)
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
-//   early renewal           if parameters are updated apart from their storage; tried with larger
-//                           and with smaller buckets after the updates, and during the next forward
-//                           pass (renewal_first.hpp) with few, more and all buckets under way
+//   early renewal           only if parameters are updated at one placement and stored at another;
+//                           tried after the updates with buckets of 25 and of 4 MiB, and during the
+//                           next forward pass (renewal_first.hpp) with at most 2, at most 4 and all
+//                           buckets under way at a time
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
 // is a memory limit. Without a limit they would always win and keep all parameters on every rank,
@@ -106,10 +107,11 @@ constexpr bool has_pending(program const& p) {
   return false;
 }
 
-/// Returns the divisions of gradients into buckets among which to choose. If all synchronizations
-/// of a program use one link, the only one is the best. If they use both, transfers of several
-/// buckets overlap, which best_buckets does not count, so buckets of fixed sizes are tried, too.
-/// They are also tried for delayed gradients, since small buckets let other moves pass.
+/// Returns the divisions of gradients into buckets that are tried. If all synchronizations of a
+/// program use the same link, this is only the division of best_buckets. If they use the link
+/// within nodes and the link between nodes, transfers of several buckets overlap, which
+/// best_buckets does not count. So buckets of fixed sizes are tried, too. They are also tried for
+/// delayed gradients, since small buckets let other moves pass.
 constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine const& m) {
   std::vector<bucket_numbers> list{best_buckets(p, m)};
   bool uses[2]{};

@@ -4,8 +4,8 @@
 #pragma once
 
 // Describes a pipeline, and which part of its mesh a program is for: the schedule, the cuts of the
-// net into stages, and the parts of the mesh. build_stage.hpp makes the program of the part from
-// it.
+// net into stages, and the parts of the mesh. From this description, build_stage.hpp makes the
+// program of the part.
 
 #include <algorithm>
 #include <vector>
@@ -29,10 +29,10 @@ struct pipeline_part {
   pipelines::schedule order;  ///< an order without faults (pipeline/check.hpp)
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
-  std::vector<mesh_part> parts;  ///< by position; all have the same axes
-  /// Says whether receives begin ahead (build_stage.hpp). On a device they do not, because a device
-  /// carries out all crossings of a rank one after the other, so crossings must begin in the common
-  /// order.
+  std::vector<mesh_part> parts;  ///< the parts of the mesh, by position; all have the same axes
+  /// Says whether receives begin earlier than in the common order (build_stage.hpp). On a device
+  /// they do not, because a device carries out all crossings of a rank one after the other, so
+  /// crossings must begin in the common order.
   bool receives_ahead = true;
 
   constexpr int stages() const { return order.stages(); }

@@ -37,9 +37,8 @@ struct parameter_choice {
   bool in_rows = false;
   /// The wire of the steps that synchronize its gradient (plan/encoded_redistribution.hpp).
   wire_format wire{};
-  /// The number of steps by which its gradient is delayed: an update takes the gradient of the step
-  /// that is so many steps earlier. With 0 it takes the gradient of its own step (step/README.md,
-  /// "Delays").
+  /// The number of steps by which its gradient is delayed: an update takes the gradient that was
+  /// made this many steps earlier (step/README.md, "Delays"). 0 means no delay.
   int delay = 0;
 
   /// Returns whether the parameter is updated at one placement and stored at another.
@@ -67,8 +66,8 @@ struct layer_choice {
   friend constexpr bool operator==(layer_choice const&, layer_choice const&) = default;
 };
 
-/// Returns the placements of a branch's turn (problem.hpp), which those of the branch's begin and
-/// end determine.
+/// Returns the placements of a branch's turn (problem.hpp). They follow from the placements of the
+/// branch's begin and end.
 constexpr layer_choice turn_between(layer_choice const& begin, layer_choice const& end) {
   layer_choice turn;
   turn.x = end.x;
@@ -90,10 +89,10 @@ struct basic_plan {
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int recomputed = 0;   ///< number of recomputed segments, from the first on (problem.hpp)
   /// The number of a training's first steps that send all gradients exactly, whatever their wires.
-  /// The predictions are for later steps; `memory` is enough for all of them.
+  /// `seconds` is predicted for the steps after these; `memory` is enough for all steps.
   int plain_steps = 0;
-  /// How many steps the values that a rank reads may miss of the others' gradients, or
-  /// `synchronous` (step/staleness.hpp).
+  /// A rank may read values that lack the gradients of other ranks from the last `staleness` steps
+  /// (sync/update_clock.hpp). `synchronous` means that each step is synchronized.
   int staleness = synchronous;
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
@@ -146,7 +145,7 @@ constexpr bool has_wires(basic_plan<N> const& chosen) {
   return any_parameter(chosen, [](parameter_choice const& p) { return !p.wire.is_exact(); });
 }
 
-/// The largest delay of a gradient, in steps. Longer ones would only use memory.
+/// The largest delay of a gradient, in steps. Longer delays would only use memory.
 inline constexpr int most_delay = 1000;
 
 /// Returns whether the gradient of any parameter is delayed.
@@ -163,7 +162,7 @@ constexpr basic_plan<N> without_delays(basic_plan<N> chosen) {
   return chosen;
 }
 
-/// Returns the plan with exact gradients, by which a training takes its plain steps.
+/// Returns the plan without wires, which a training uses for its plain steps.
 template <int N>
 constexpr basic_plan<N> without_wires(basic_plan<N> chosen) {
   for (auto& c : chosen.choices)
@@ -172,8 +171,8 @@ constexpr basic_plan<N> without_wires(basic_plan<N> chosen) {
   return chosen;
 }
 
-/// Returns whether step number `step` of a training, counted from 0, has no wires although later
-/// ones have some.
+/// Returns whether step number `step` of a training, counted from 0, is a plain step: it has no
+/// wires, but later steps have some.
 template <int N>
 constexpr bool is_plain_step(basic_plan<N> const& chosen, std::int64_t step) {
   return step < chosen.plain_steps && has_wires(chosen);
@@ -185,7 +184,7 @@ inline constexpr char const* momentum_fault =
     "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
     "gradients. Let plain_steps be 1 or more.";
 
-/// Returns why no training can run with the number of plain steps of a plan, or null if one can.
+/// Returns why no training can run with the number of plain steps of a plan, or null if it can.
 template <int N>
 constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   if (chosen.plain_steps < 0) return "plain_steps is below 0. Write 0 or more.";
@@ -198,10 +197,10 @@ constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   return nullptr;
 }
 
-/// Some elements of a plan take their placements from another one: the end of a residual from its
-/// begin, and the turn of a branch from the begin of the branch. Returns the element from which
-/// element i should take its placements, or -1 if it has these placements already or takes none.
-/// The begin and the end of a branch around element i must have their placements.
+/// Some elements of a plan take their placements from other elements: the end of a residual from
+/// its begin, and the turn of a branch from the begin and the end of the branch. If element i is
+/// such an element and does not have these placements, returns the begin of its residual or branch.
+/// Otherwise returns -1. Expects that the begin and the end of a branch have their placements.
 template <int N, int M>
 constexpr int broken_joint(basic_problem<N> const& net, basic_plan<M> const& chosen, int i) {
   int const next = net[i].partner;
@@ -266,9 +265,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of a plan: of its placements, wires, delays and gradients in rows, its numbers of
-/// recomputed segments, micro-batches, interleaved micro-batches and plain steps, and its
-/// staleness. The hash distinguishes plans of the same problem.
+/// Returns a hash of everything that a plan decides: placements, wires, delays, gradients in rows,
+/// the numbers of recomputed segments, micro-batches, interleaved micro-batches and plain steps,
+/// and the staleness. The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;

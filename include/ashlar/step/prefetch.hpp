@@ -15,9 +15,8 @@
 //                once_a_micro_batch: one per micro-batch; the result stays in memory in between
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
-// If there is a memory limit, only as many gathered parameters stay in memory as fit. The
-// parameters of the first elements come first, because no earlier computations could overlap with
-// their gathers.
+// If there is a memory limit, only as many gathered parameters stay in memory as fit. Those of the
+// first elements are preferred, because no earlier computations could overlap with their gathers.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -76,13 +75,13 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
 }
 
 /// Returns the program in which each gather of a parameter begins earlier: before the computations
-/// of the `ahead` elements of the layer chain that precede it.
+/// of the `ahead` elements that precede the gather.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase
   std::vector<std::vector<int>> begins(actions.size());
   std::vector<int> taken(actions.size(), 0);
-  std::vector<int> made_at(p.values.size(), -1);  // per value: the action that makes it
+  std::vector<int> made_at(p.values.size(), -1);  // per value: the action that makes the value
   action const* last = nullptr;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     action const& a = actions[i];

@@ -23,7 +23,8 @@
 //                    of a skip: f(x) and the
 //                    concatenation
 //   branch_begin     the branch's x (both)         a row of independent_training_rows per axis
-//   branch_turn      f(x) and the branch's x       none: x and dx as the end, y and dy as the begin
+//   branch_turn      f(x) and the branch's x       none: x and dx have the placements of the end,
+//                                                  y and dy those of the begin
 //   branch_sum       g(x), and f(x) + g(x)         a row of independent_training_rows per axis
 //   branch_join      g(x), and the joined f(x)     a row of the join per axis
 //                    and g(x)
@@ -32,7 +33,7 @@
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
-//   m · Σ elements (work + statistics + gathering of parameters)
+//   m · Σ elements (work + redistributions of statistics + gathers of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
 //   + Σ parameters (grad -> update  and  update -> store)
 //
@@ -72,8 +73,9 @@ enum class element_kind : signed char {
   branch_formula
 };
 
-/// Returns whether an element ends a branch, and whether it is any of the elements of a branch.
+/// Returns whether an element ends a branch.
 constexpr bool ends_branch(element_kind kind) { return kind >= element_kind::branch_sum; }
+/// Returns whether an element is the begin, the turn or the end of a branch.
 constexpr bool is_of_branch(element_kind kind) { return kind >= element_kind::branch_begin; }
 /// Returns whether an element begins a residual, a skip or a branch.
 constexpr bool begins_block(element_kind kind) {
@@ -128,8 +130,9 @@ struct basic_problem {
   /// computations of the others. With 1, each micro-batch ends before the next one begins.
   int interleaved = 1;
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
-  bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored
-  int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
+  /// Whether a search may choose different placements for a parameter's update and its storage.
+  bool updates_apart = false;
+  int in_flight = 1;  ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Says whether an earlier pipeline stage sends x to this chain, and whether a later stage sends
   /// dy to it.
   bool stages_before = false, stages_after = false;
@@ -255,7 +258,7 @@ constexpr bool has_experts(basic_problem<N> const& net) {
   return false;
 }
 /// Returns the index of the element that ends the residual, the skip or the branch that begins with
-/// element i of the layer chain; i, if none begins there.
+/// element i of the layer chain. Returns i if none of these begins there.
 template <int N>
 constexpr int end_of(basic_problem<N> const& net, int i) {
   return net[i].kind == element_kind::residual_begin ? net[i].partner

@@ -71,10 +71,14 @@ struct program {
   std::vector<program_move> moves;
   std::vector<redistribution_plan> paths;  ///< the distinct plans of the moves
   std::vector<program_crossing> crossings;
-  std::vector<cross_mesh_plan> crossing_plans;  ///< a crossing runs only the `across` of its plan
-  std::vector<halo_layout> halos;               ///< the distinct exchanges of halos
-  std::vector<row_exchange> row_exchanges;      ///< the exchanges of rows of gradients
-  std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
+  /// The plans of the crossings. A crossing runs only `across` of its plan; the redistributions
+  /// before and after it are moves.
+  std::vector<cross_mesh_plan> crossing_plans;
+  std::vector<halo_layout> halos;           ///< the distinct exchanges of halos
+  std::vector<row_exchange> row_exchanges;  ///< the exchanges of rows of gradients
+  /// Bytes of the optimizer states, the parameter copies in the element type, the errors of wires
+  /// and the kept delayed gradients of a rank.
+  std::int64_t resident = 0;
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
     return paths[static_cast<std::size_t>(m.path)];

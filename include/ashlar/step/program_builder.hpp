@@ -11,7 +11,7 @@
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients. The begin and
-// the end of a branch are treated likewise. Its turn never computes (branch_turn.hpp). A tied
+// the end of a branch follow these rules too. Its turn never computes (branch_turn.hpp). A tied
 // parameter (problem.hpp) is one value with two gradient sums, which are added at the end. Several
 // micro-batches may be in flight at a time, so each has tensors of its own.
 
@@ -54,10 +54,10 @@ class program_builder : public halo_writer {
     return finished();
   }
 
-  // The following functions build a program bit by bit, each for the elements first .. last - 1.
+  // The following functions build a program in pieces, each for the elements first .. last - 1.
 
-  /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
-  /// bytes of optimizer states and parameter copies.
+  /// Adds the values that outlast a step: parameters and the sums of their gradients. Adds up
+  /// program::resident.
   constexpr void prepare(int first, int last) {
     for (element_ = first; element_ < last; ++element_) {
       layer_spec const& spec = net_.spec(element_);

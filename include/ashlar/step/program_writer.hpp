@@ -17,14 +17,15 @@ namespace step_detail {
 
 /// The tensors of one element of the layer chain in one micro-batch, as indices into
 /// program::values. -1 means that there is no such tensor. `input` is the input x of a recomputed
-/// segment that begins with this element. `arrived` is the input of a skip that ends with this
-/// element, received from another part of the mesh.
+/// segment that begins with this element. `arrived` is for an element that joins two tensors: it is
+/// the first of them, if another part of the mesh has sent it (skips) or the turn has handed it on
+/// (branches).
 struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
 /// The parameters of one element, their gradient sums, their gradients, and their masters, as
 /// indices into program::values. -1 means that there is no such value. `due` is what a step
-/// synchronizes: the sum, or the pending one if the gradient is delayed.
+/// synchronizes: the sum, or the pending sum if the gradient is delayed.
 struct element_parameters {
   inplace_vector<int, max_parameters> stored, sum, due, gradient, master;
 };

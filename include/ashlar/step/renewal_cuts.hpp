@@ -10,7 +10,7 @@
 // parameter before its first use. Each bucket costs one latency. So many small buckets arrive late,
 // whereas a large bucket makes the pass wait until all its parameters have arrived.
 //
-// With k buckets, of which the last one ends with parameter j, this bucket arrives at
+// If bucket k ends with parameter j, it arrives at
 //
 //   A(j, k) = k * latency + seconds of parameters 1 .. j
 //
@@ -48,7 +48,7 @@ constexpr renewal_division renewal_cuts(std::vector<renewed_parameter> const& pa
   renewal_division best;
   if (n == 0) return best;
   constexpr double never = std::numeric_limits<double>::infinity();
-  std::vector<double> arrived(n + 1, 0), worked(n + 1, 0);  // sums over the first parameters
+  std::vector<double> arrived(n + 1, 0), worked(n + 1, 0);  // [j]: sums over the first j parameters
   for (std::size_t j = 0; j < n; ++j) {
     arrived[j + 1] = arrived[j] + parameters[j].seconds;
     worked[j + 1] = worked[j] + parameters[j].work;

@@ -187,7 +187,7 @@ class renewal_first_pass {
 
 /// Returns the program in which renewals overlap with the forward pass, at most `under_way` >= 1
 /// buckets at a time. Expects a program whose renewals follow its updates. Machine `m` gives the
-/// seconds of the forward computations between the uses of two parameters.
+/// seconds of the renewals.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.

@@ -5,8 +5,8 @@
 
 // Gradients in rows (parameter_choice::in_rows): a rank keeps only the rows of a parameter that its
 // passes have read, and their indices (ids). An exchange of rows adds up the rows of all ranks of a
-// group. All ranks first get each other's ids. So they know all sizes, and they all choose the same
-// of two ways:
+// group. All ranks first get each other's ids. So they know all sizes, and all of them choose the
+// same one of two ways:
 //
 //   gathered    every rank gets the rows of all others, and adds them up itself
 //   by_owners   The union of all ids is divided among the ranks. Each rank gets the rows of its
@@ -19,9 +19,9 @@
 //     gathered     (p-1) u d e
 //     by_owners    (p-1)/p u d e, and then (p-1)/p U d e
 //
-// A plan is priced as if every id of a step were another row: u is the number of ids of a rank and
-// U = p u, but no more than the rows of the shard. In a step, the way of fewer seconds is chosen
-// anew from the true numbers.
+// A plan is priced as if all ids of a step were different rows: u is the number of ids of a rank
+// and U = p u, but no more than the rows of the shard. Each step chooses the faster way anew, from
+// the true numbers.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
@@ -32,8 +32,8 @@ inline namespace step {
 
 enum class rows_way : signed char { gathered, by_owners };
 
-/// The numbers of ids and rows that a rank receives in an exchange. The rows are those of the
-/// gathered way, and of the two transfers by owners.
+/// The numbers of ids and rows that a rank receives in an exchange: `gathered` rows in the way
+/// rows_way::gathered; `to_owners` and then `from_owners` rows in the way rows_way::by_owners.
 struct rows_load {
   std::int64_t ids = 0, gathered = 0, to_owners = 0, from_owners = 0;
 };
@@ -47,7 +47,7 @@ struct row_exchange {
   std::int64_t own = 0;      ///< rows of a rank before the exchange (u)
   std::int64_t all = 0;      ///< rows after the exchange (U)
 
-  /// Returns what a plan predicts that the busiest rank receives.
+  /// Returns the predicted load of the rank that receives most.
   constexpr rows_load load() const {
     std::int64_t const others = (members - 1) * own, part = (own + members - 1) / members;
     return {others, others, (members - 1) * part, all - all / members};
@@ -61,9 +61,9 @@ struct row_exchange {
   constexpr std::int64_t all_bytes(int element_size) const {
     return all * (columns * element_size + 4);
   }
-  /// Returns the bytes that the exchange needs in addition: the rows before the exchange in the
-  /// order of their ids, the rows of all ranks, and twice the ids of both. The second way needs no
-  /// more, however the ids are spread, since it frees the former before the sums arrive.
+  /// Returns the bytes that the exchange needs in addition: a copy of the rank's rows sorted by id,
+  /// the rows of all ranks, and twice the ids of both. The way by owners needs no more than this,
+  /// however the ids are spread, since it frees the sorted rows before the sums arrive.
   constexpr std::int64_t exchange_bytes(int element_size) const {
     return members > 1 ? (members + 1) * own * (columns * element_size + 8) : 0;
   }
@@ -79,8 +79,8 @@ struct rows_seconds {
   }
 };
 
-/// Returns the seconds in which a rank with the given load receives its ids and rows. `rows` gives
-/// the ranks and the columns.
+/// Returns the seconds in which a rank with the given load receives its ids and rows, in both ways.
+/// `rows` gives the axes, the number of ranks and the number of columns.
 constexpr rows_seconds seconds_of_rows(row_exchange const& rows, rows_load const& load,
                                        int element_size, topology const& t, machine const& m) {
   if (rows.members <= 1) return {};
@@ -114,8 +114,8 @@ constexpr rows_price price_of_rows(row_exchange const& rows, int element_size, t
           8 * (rows.members - 1) + 4 * load.ids + moved * rows.columns * element_size};
 }
 
-/// Returns the axes along which the ranks add up a gradient in rows: those of more than one rank
-/// along which it is partial.
+/// Returns the axes along which the ranks add up a gradient in rows: the axes with more than one
+/// rank along which the gradient is partial.
 constexpr axis_list row_axes(placement const& grad, topology const& t) {
   axis_list axes;
   for (int a = 0; a < grad.axes(); ++a)

@@ -10,7 +10,7 @@
 //   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, which
 //                                    is replicated, -> x),
 //                                    its parameters store -> use, its statistics
-//   recompute, before the backward   like forward, but only those that communicate, and without
+//   recompute, before the backward   those of phase forward that communicate, without
 //   pass of a recomputed segment's   y of the element before -> x for the segment's first element
 //   last element
 //   backward, elements n-1 .. 0      dx of the element after -> dy,

@@ -7,7 +7,7 @@
 // minimizes this number (problem.hpp); here it is computed from the actions of the program.
 //
 //   work            computations, on the busiest rank
-//   communication   redistributions and exchanges of halos
+//   communication   redistributions, exchanges of halos and exchanges of rows
 //
 // A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
 // buckets takes less time than the same program without buckets.
@@ -18,8 +18,8 @@ namespace ashlar::search {
 inline namespace step {
 
 struct serial_time {
-  double work = 0;           ///< seconds
-  double communication = 0;  ///< seconds
+  double work = 0;           ///< seconds of computations
+  double communication = 0;  ///< seconds of redistributions and exchanges
   constexpr double seconds() const { return work + communication; }
 };
 

@@ -7,10 +7,11 @@
 // sums are complete before the step, so all synchronizations could begin with the step. But then
 // every other move on their link would wait for all of them. There are two other choices:
 //
-//   spread_starts      They begin one bucket after another, so that they occupy an equal share of
-//                      the link all over the step. Another move waits for one bucket at most, as
-//                      far as the predicted seconds are right.
-//   undelayed_starts   Each begins where it could begin without its delay, in the backward pass.
+//   spread_starts      The synchronizations begin one bucket after another, so that they occupy an
+//                      equal share of the link all over the step. Another move waits for one bucket
+//                      at most, if the predicted seconds are right.
+//   undelayed_starts   Each synchronization begins where it would begin without its delay: in the
+//                      backward pass, when the sum of this step is complete.
 
 #include <algorithm>
 #include <vector>
@@ -28,9 +29,9 @@ constexpr bool ends_synchronization(program const& p, action const& a) {
 
 }  // namespace step_detail
 
-/// Returns, for each move of a program, the action after which it begins if the synchronizations of
-/// delayed gradients are spread over the step, or -1 if it may begin before. `buckets` are the
-/// buckets of the moves. The timeline of `p` on machine `m` says when actions start.
+/// Spreads the synchronizations of delayed gradients over the step. Returns, for each move of a
+/// program, the action after which it begins, or -1 if it may begin with the step. `buckets` has
+/// the buckets of the moves. The timeline of `p` on machine `m` says when actions start.
 constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const& buckets,
                                          machine const& m) {
   struct delayed_bucket {
@@ -40,7 +41,7 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
   std::vector<delayed_bucket> list;
   double all = 0;
   for (auto const& queue : step_detail::synchronization_queues(p)) {
-    int before = -1;  // the bucket of the entry before
+    int before = -1;  // the bucket of the previous entry
     double latency = 0;
     for (auto const& e : queue.entries) {
       if (e.action >= 0) continue;  // not delayed
@@ -66,7 +67,7 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
          !step_detail::ends_synchronization(p, p.actions[static_cast<std::size_t>(last)]))
     ++last;
   double const stretch = std::max(1.0, all > 0 ? when.seconds / all : 1.0);
-  double begun = 0;  // the seconds of all buckets before
+  double begun = 0;  // the seconds of all previous buckets
   for (auto const& b : list) {
     int at = 0;
     while (at < last && when.actions[static_cast<std::size_t>(at)].start < begun * stretch) ++at;

@@ -54,7 +54,7 @@ class stage_builder {
   }
 
  private:
-  static constexpr int none = -1;  // the value of lowered_line::skip for no skip
+  static constexpr int none = -1;  // lowered_line::skip of a transfer that belongs to no skip
   /// The receive of a tied parameter (problem.hpp) or of its gradient: `index` is the index of the
   /// receive in program::crossings, and `at` is the placement at which the tensor arrives.
   struct tied {
@@ -112,7 +112,7 @@ class stage_builder {
         line.skip == none ? to_.begin_send(b, element, forward, to, number, plan)
                           : to_.begin_send(b, skip_of(line.skip), forward, to, number, plan));
   }
-  /// Ends all sends to a part that have begun.
+  /// Ends all sends to the part at position `target` that are under way.
   void end_sends(int target) {
     auto& begun = sends_[target];
     for (int const index : begun) to_.end_crossing(index);
@@ -121,8 +121,8 @@ class stage_builder {
 
   // A tied parameter crosses to the part of its later use at the start of a step, when that part
   // has nothing to do yet. The gradient of the later use crosses back at the end of the step. In
-  // the common order, the crossings of parameters come first, and those of such gradients come
-  // last.
+  // the common order, the crossings of tied parameters come first, and the crossings of their
+  // gradients come last.
 
   int position_of(int element) const { return part_.position_of_element(element); }
   bool is_apart(tie const& t) const { return position_of(t.first) != position_of(t.later); }
@@ -164,13 +164,13 @@ class stage_builder {
     }
   }
   /// Adds the actions between the last pass and the updates: they synchronize gradients and move
-  /// the gradients of tied parameters to other parts. `number` is the number of the first of these
-  /// crossings.
+  /// the gradients of tied parameters to other parts. `number` is the number, in the common order,
+  /// of the first crossing of such a gradient.
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;
-    // A device (receives_ahead is false) begins all crossings in their common order. There, each of
-    // these receives begins behind the sends that come before it in this order.
+    // A device (receives_ahead is false) begins all crossings in their common order. So on a device
+    // each of these receives begins after the sends that precede it in this order.
     bool const ahead = part_.receives_ahead;
     if (ahead) begin_receives(number, receives);
     for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
@@ -223,21 +223,21 @@ class stage_builder {
 
   cut_skip const& skip_of(int k) const { return skips_[static_cast<std::size_t>(k)]; }
 
-  /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from stage
-  /// `stage` to the next stage, or, if `forward` is false, of the plan for its gradient, which goes
-  /// back.
+  /// Returns the index of a plan in program::crossing_plans. If `forward`, this is the plan for the
+  /// tensor that goes from stage `stage` to the next stage. Otherwise it is the plan for the
+  /// gradient of this tensor, which goes back.
   int plan_of(int stage, bool forward) {
     int const below = part_.last_of(stage) - 1;
     return plan_of({below, below + 1, stage, stage + 1}, boundary_extents(net_, below), forward);
   }
-  /// Returns the index, in program::crossing_plans, of the plan for the input of a skip, or, if
-  /// `forward` is false, of the plan for the gradient of this input.
+  /// Returns the index of a plan in program::crossing_plans. If `forward`, this is the plan for the
+  /// input of a skip. Otherwise it is the plan for the gradient of this input.
   int plan_of(cut_skip const& skip, bool forward) {
     return plan_of(skip, net_.spec(skip.begin).x, forward);
   }
-  /// Returns the index, in program::crossing_plans, of the plan for the tensor that goes from
-  /// element `ends.begin` to element `ends.end`, or, if `forward` is false, of the plan for its
-  /// gradient, which goes back.
+  /// Returns the index of a plan in program::crossing_plans. If `forward`, this is the plan for the
+  /// tensor that goes from element `ends.begin` to element `ends.end`. Otherwise it is the plan for
+  /// the gradient of this tensor, which goes back.
   int plan_of(cut_skip const& ends, shape const& extents, bool forward) {
     auto const [it, is_new] = plan_at_.try_emplace({ends.begin, ends.end, forward}, 0);
     if (!is_new) return it->second;
@@ -257,7 +257,8 @@ class stage_builder {
   builder to_;
   std::vector<tied> tied_;  // receives of tied parameters; index -1: the receive has ended
   int first_number_ = 0;    // number of the first crossing after those of tied parameters
-  std::map<std::tuple<int, int, bool>, int> plan_at_;  // plan's index, by elements and direction
+  // Indices of plans in program::crossing_plans, by the two elements and the direction.
+  std::map<std::tuple<int, int, bool>, int> plan_at_;
   // Indices, in program::crossings, of the sends that have begun and not ended, by position of the
   // receiver.
   std::map<int, std::vector<int>> sends_;

@@ -4,12 +4,13 @@
 #pragma once
 
 // Which plans can train with stale parameters (plan::staleness). In such a training every rank is a
-// worker and an owner (sync/update_clock.hpp). Nothing else may make ranks wait for each other:
+// worker and an owner (sync/update_clock.hpp). Apart from what workers and owners send each other,
+// nothing may make ranks wait for each other. So a plan must have these properties:
 //
 //   mesh         one axis has several ranks, along which gradients are partial
 //   parameters   each is stored as a copy on every rank and updated by its owner (sync/owners.hpp)
 //   passes       move nothing between ranks: the net is placed by pure data parallelism
-//   gradients    are exact, tensors, and without delays
+//   gradients    are sent without wires, as whole tensors (not in rows), and without delays
 //
 // The predicted seconds of such a plan are those of synchronous steps.
 
@@ -20,7 +21,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns the axis along which the mesh has several ranks, or -1 unless there is exactly one.
+/// Returns the axis along which the mesh has several ranks, or -1 if there is not exactly one such
+/// axis.
 constexpr int only_axis(topology const& t) {
   int only = -1;
   for (int a = 0; a < t.axes(); ++a) {
@@ -41,8 +43,8 @@ constexpr bool has_local_passes(program const& p) {
 
 }  // namespace step_detail
 
-/// Returns why no net can be trained with the staleness of a plan, or null if the plan alone does
-/// not rule it out, or if the plan is synchronous.
+/// Returns why no net can be trained with the staleness of a plan. Returns null if the plan alone
+/// does not rule this out, or if the plan is synchronous.
 template <int N>
 constexpr char const* staleness_fault(basic_plan<N> const& chosen) {
   if (!is_stale(chosen)) return nullptr;
@@ -66,8 +68,8 @@ constexpr char const* staleness_fault(basic_plan<N> const& chosen) {
   return nullptr;
 }
 
-/// Returns why a net cannot be trained with the staleness of a plan, or null if it can, or if the
-/// plan is synchronous. `m` is any machine. Expects a plan whose placements are legal.
+/// Returns why a net cannot be trained with the staleness of a plan. Returns null if it can, or if
+/// the plan is synchronous. `m` is any machine. Expects a plan whose placements are legal.
 template <int N>
 constexpr char const* staleness_fault(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                       machine const& m) {

@@ -16,11 +16,13 @@
 //                             [S(0)] -> [B]: all-gather along gpu
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
-//   bytes     for a computation, the bytes of its results; for a begin_move or an exchange of
-//             halos, the most bytes that any rank receives; for a release, the bytes that it frees
+//   bytes     for a computation, the bytes of its results; for a begin_move or an exchange of halos
+//             or rows, the most bytes that any rank receives; for a release, the bytes that it
+//             frees
 //   seconds   for a begin_move, the time of its transfers; the first move of a bucket has the time
 //             of the whole bucket
-//   waits     the time that the processor is idle, at an end_move or in an exchange of halos
+//   waits     the time of an end_move or of an exchange of halos or rows, during which the
+//             processor computes nothing
 //
 // If a program is long, its middle is left out.
 
@@ -37,7 +39,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct print_options {
-  int most_actions = 200;  ///< if there are more, the middle is left out; 0 means no limit
+  int most_actions = 200;  ///< if there are more actions, the middle is left out; 0: no limit
   bool releases = false;   ///< whether releases are printed
 };
 

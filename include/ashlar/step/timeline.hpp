@@ -8,7 +8,7 @@
 // node and between nodes.
 //
 //   computation   runs on the processor in the program's order
-//   halo          the processor waits while halos are exchanged
+//   exchange      the processor waits while halos or rows of gradients are exchanged
 //   begin_move    starts the move and does not wait; the steps of the move run one after another,
 //                 each on the link of its mesh axes (transfer.hpp)
 //   link          carries one transfer at a time, in the order in which moves begin
@@ -16,16 +16,16 @@
 //                 (comm/operation_queue.hpp)
 //   end_move      waits until the last step of the move has ended
 //   coding        The processor encodes and decodes the moves that have a wire (plan/wire.hpp). It
-//                 encodes the first step in begin_move, and the link carries this step only then.
+//                 encodes the first step in begin_move, and only then does the link carry it.
 //                 All other coding counts in the end_move, although some of it runs earlier,
 //                 between two steps of the move.
 //
-// The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,
-// where `exposed` is the idle time plus the time of coding. During a wait at an end_move, some link
-// is busy all the time, because a transfer starts as soon as the transfers that it waits for have
-// ended. The waiting time is charged to the moves of the transfers that run during the wait, and
-// the time of coding to its own move. A move is never charged more than the time of its own
-// transfers and of their coding. Hence
+// The processor is idle only at an end_move and during exchanges of halos and rows. So `seconds` is
+// the sum of `work` and `exposed`, where `exposed` is the idle time plus the time of coding. During
+// a wait at an end_move, some link is busy all the time, because a transfer starts as soon as the
+// transfers that it waits for have ended. The waiting time is charged to the moves of the transfers
+// that run during the wait, and the time of coding to the move that is encoded or decoded. A move
+// is never charged more than the time of its own transfers and of their coding. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
@@ -44,14 +44,15 @@ inline namespace step {
 ///
 ///   busy      the sum of the seconds of its transfers and of their coding; for a bucket, only the
 ///             first move of the bucket has this time, and the others have 0
-///   exposed   the part of `busy` during which the processor waited, for this move or a later one
+///   exposed   the part of `busy` during which the processor waited, for this move or a later one,
+///             or encoded or decoded this move
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;
 };
 
-/// The time of one step of a move on a link. `before` is the index of the earlier transfer for
-/// whose end this one has waited, or -1 if it has waited for none.
+/// The time of a transfer: one step of a move on a link. `before` is the index of the earlier
+/// transfer for whose end this transfer has waited, or -1 if it has waited for none.
 struct transfer_time {
   double start = 0, end = 0;  ///< seconds since the beginning of the step
   int move = 0;               ///< index of its move; for a bucket, of the bucket's first move
@@ -162,7 +163,8 @@ class timeline_fold {
     made_.elements[element_of(move)].exposed += seconds;
     made_.exposed += seconds;
   }
-  /// Spends what the moves that began together with `move` have left to encode and decode.
+  /// Lets the processor do all encoding and decoding that is left for `move` and the moves that
+  /// began together with it.
   constexpr void end_coding(int move) {
     int const first = coding_[static_cast<std::size_t>(move)].first;
     auto& left = coding_[static_cast<std::size_t>(first)].seconds;
@@ -189,7 +191,7 @@ class timeline_fold {
   }
 
   /// Waits until the group of ranks along `axes` has ended its earlier transfers. An exchange of
-  /// halos in this group begins only then.
+  /// halos or rows in this group begins only then.
   constexpr void wait_for_group(axis_list const& axes) {
     int const last = in_group_[set_of(axes)];
     if (last >= 0) wait(last, made_.transfers[static_cast<std::size_t>(last)].end);
@@ -218,8 +220,8 @@ class timeline_fold {
   machine const& machine_;
   timeline made_;
   std::vector<int> last_;  // last transfer of each move
-  /// The first of the moves that began together with a move, and, for this first one, the seconds
-  /// of the coding that they have left.
+  /// For a move: the first of the moves that began together with it. This first move also has the
+  /// seconds of the coding that is left for all of them.
   struct coding_left {
     int first = 0;
     double seconds = 0;

@@ -3,22 +3,22 @@
 
 #pragma once
 
-// The bytes that a rank receives in a program, per kind of collective. One function returns the
-// exact bytes of the rank at given coordinates. Another one returns the bytes that the cost model
-// uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos count
-// as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
-// batch, so they are predicted ones (row_exchange.hpp).
+// The bytes that a rank receives in a program, per kind of collective. received_at returns the
+// exact bytes of the rank at given coordinates. received_at_most returns the bytes that the cost
+// model uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos
+// count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
+// batch, so both functions count predicted bytes for them (row_exchange.hpp).
 
 #include <ashlar/step/transfer.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-/// The steps of all redistributions of a program per kind of collective: their number and the bytes
-/// that a rank receives.
+/// What a rank receives in a program, per kind of collective: the number of steps of
+/// redistributions and of exchanges, and their bytes.
 struct collective_totals {
   struct entry {
-    std::int64_t steps = 0;  ///< number of steps of this kind
+    std::int64_t steps = 0;  ///< number of steps and exchanges of this kind
     double bytes = 0;        ///< received bytes; a double, because sums may exceed 63 bits
     friend constexpr bool operator==(entry const&, entry const&) = default;
   };
@@ -99,7 +99,8 @@ struct element_totals {
 };
 
 /// Returns the seconds and bytes of all elements. Statistics and halos of x count as activations,
-/// halos of dx as gradients. Every redistribution counts as if it were in no bucket.
+/// halos of dx as gradients, and exchanges of rows as parameters. Every redistribution counts as if
+/// it were in no bucket.
 constexpr std::vector<element_totals> element_table(program const& p) {
   std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
   for (auto const& a : p.actions) {

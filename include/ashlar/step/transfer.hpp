@@ -8,7 +8,7 @@
 // move or of a bucket:
 //
 //   messages   the largest number of messages among its moves
-//   elements   the sum over its moves
+//   elements   the sum of the elements of its moves
 //   link       between nodes if the group of ranks spans nodes, else inside a node
 //
 // Each tensor of a bucket is divided into the same parts as without a bucket. So sums have the same

@@ -18,8 +18,8 @@
 // The last turn of the forward pass and the first turn of the backward pass are a single turn,
 // since nothing is redistributed in between. They are two turns if program::waits_for_forwards says
 // that the backward passes of a group need all its forward passes. The last turn of a group is
-// joined with the first turn of the next group: for k = 0, 1 and so on, micro-batch k of the one
-// group runs its last turn, and then micro-batch k of the next group runs its first turn.
+// joined with the first turn of the next group: for k = 0, 1 and so on, micro-batch k of the
+// earlier group runs its last turn, and then micro-batch k of the next group runs its first turn.
 //
 // A gathered parameter stays in memory until the last micro-batch of the group has read it. So
 // turns may also end before an element whose parameters are gathered. turn_ends says before which
@@ -43,7 +43,7 @@ inline namespace step {
 ///   at_moves     before such an element, if both parts of the divided turn hide a redistribution:
 ///                the part before the element takes at least as long as the redistribution with
 ///                which the turn begins, and the other part takes at least as long as the
-///                redistribution behind the turn
+///                redistribution after the turn
 enum class turn_ends : signed char { at_gathers, at_moves };
 
 namespace step_detail {
@@ -64,7 +64,8 @@ class turns_pass {
     }
   }
 
-  /// Returns whether every micro-batch has the same actions and no other part of a mesh takes part.
+  /// Returns whether every micro-batch has the same actions and the program sends nothing to other
+  /// parts of a mesh (pipelines).
   constexpr bool applies() const {
     for (auto const& list : own_) {
       if (list.size() != own_[0].size()) return false;
@@ -165,7 +166,8 @@ class turns_pass {
     }
   }
 
-  /// Drops the gathers of the micro-batches of a group except those of its first one.
+  /// Drops the gathers of a group, the micro-batches first .. end - 1, except those of its first
+  /// micro-batch.
   constexpr void drop_gathers(std::size_t first, std::size_t end) {
     for (std::size_t b = first + 1; b < end; ++b) {
       for (std::size_t k = 0; k < gathers_[b].size(); ++k)
@@ -206,10 +208,10 @@ class turns_pass {
 }  // namespace step_detail
 
 /// Returns the program in which groups of `together` micro-batches take turns. Expects a program in
-/// serial order (build.hpp), or one in which as many micro-batches take turns already. In the
-/// result each redistribution still ends right after its begin. `limit` is the most memory that a
-/// rank may use, in bytes; 0 means no limit. If the new program would exceed this limit, the result
-/// contains the given program.
+/// serial order (build.hpp), or one in which groups of `together` micro-batches take turns already.
+/// In the result each redistribution still ends right after its begin. `limit` is the most memory
+/// that a rank may use, in bytes; 0 means no limit. If the new program would exceed this limit, the
+/// result contains the given program.
 constexpr pass_result take_turns(program const& p, int together,
                                  turn_ends ends = turn_ends::at_gathers, std::int64_t limit = 0) {
   if (together < 2 || p.micro_batches < 2) return {p, false, "there is nothing to change"};

@@ -9,8 +9,9 @@
 //
 //   phase         actions of an element                             actions of a boundary
 //   forward       parameters store -> use, its forward computation  y of the element before -> x
-//   recompute     like forward                                      like forward, but none before
-//                                                                   the segment's first element
+//   recompute     those of phase forward                            those of phase forward, except
+//                                                                   before the segment's first
+//                                                                   element
 //   backward      gradients of parameters and dx, in one or two     dx of the element after -> dy
 //                 computations; parameters store -> use again if
 //                 dx depends on them
@@ -27,6 +28,9 @@
 //
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
+//
+// A visitor may also have a function exchange_rows(k). If the gradient of parameter k is kept in
+// rows (row_exchange.hpp), this function is called instead of `move` in the phase synchronize.
 //
 // The phases forward, recompute and backward run once per micro-batch. The phases synchronize and
 // renew run once per step: synchronize before the updates of the parameters, renew after them.
@@ -53,7 +57,7 @@ constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const
 }  // namespace step_detail
 
 /// Returns the wire of a redistribution of an element's tensor. Only synchronizations of gradients
-/// have one that is not exact. `index` is that of the parameter.
+/// have a wire that is not exact. `index` is the index of the parameter.
 constexpr wire_format wire_of(layer_choice const& c, moved what, phase when, int index) {
   bool const is_gradient = what == moved::parameter && when == phase::synchronize;
   return is_gradient ? c.parameters.items[index].wire : wire_format{};
@@ -117,9 +121,10 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
              to);
 }
 
-/// Returns how often a step moves a tensor of kind `what` in a phase, or computes in it: once, or
-/// once per micro-batch. A parameter is gathered once for all micro-batches that take turns with
-/// each other (turns.hpp).
+/// Returns how often a step redistributes a tensor of kind `what` in phase `when`: once, or once
+/// per micro-batch. Without `what`, also returns how often the step runs a computation of this
+/// phase. A parameter is gathered once for all micro-batches that take turns with each other
+/// (turns.hpp).
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, phase when,
                              moved what = moved::activation) {

@@ -32,8 +32,8 @@ constexpr placement stored_as_used(search::parameter_choice const& p) {
 }
 
 /// Returns whether the ranks along axis `a` can share out the update of a parameter that is stored
-/// at `stored`. They can if they store the same part of the parameter, unless its gradient is split
-/// along the axis. Then one rank can update the part for all, or each rank a piece of it.
+/// at `stored`. They can if they store the same part of the parameter and its gradient is not split
+/// along the axis: either one rank updates this part for all, or each rank updates a piece of it.
 constexpr bool can_divide(search::parameter_choice const& p, placement const& stored,
                           topology const& t, int a) {
   return t.extent(a) > 1 && stored[a].is_broadcast() && !p.grad[a].is_split();
@@ -49,11 +49,11 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
 /// `update`, `in_rows`, `wire` and `delay` of every parameter, with its costs on machine `m`.
-/// `in_rows` is false before, and the plan is synchronous. `change` is called once for each
-/// parameter, in the order of the net. The later use of a tied parameter gets what `change` chooses
-/// for the first use (take_strategy).
-/// `builder` is the caller's name. Communicates nothing. Throws ashlar::error if `chosen` is a plan
-/// of another net, or if a parameter cannot have the new placements.
+/// `in_rows` is set to false before `change` is called, and the new plan has no staleness. `change`
+/// is called once for each parameter, in the order of the net. The later use of a tied parameter
+/// gets what `change` chooses for the first use (take_strategy). `builder` is the caller's name.
+/// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, or if a
+/// parameter cannot have the new placements.
 template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,

@@ -4,10 +4,11 @@
 #pragma once
 
 // Deals parameters out to owners so that the busiest rank owns as few elements as possible. An
-// owner is the rank that updates a parameter. No rank is preferred.
+// owner is the rank that updates a parameter.
 //
-//   up to 24 parameters, all owned along the same axes    branch and bound from the greedy dealing;
-//                                                         optimal unless the result has a gap
+//   up to 24 parameters, all owned along the same axes    branch and bound that starts with the
+//                                                         greedy dealing; optimal unless its limit
+//                                                         of steps leaves a gap
 //   otherwise                                             greedy: the largest parameter first, each
 //                                                         to the owner with the fewest elements
 //                                                         (Graham 1969; at most 4/3 of the optimum
@@ -17,8 +18,8 @@
 //
 //   the largest parameter
 //   the mean over the owners
-//   the two smallest of the k + 1 largest parameters together, for k owners: two of these
-//   parameters have the same owner
+//   for k owners: the sum of the two smallest of the k + 1 largest parameters, since two of these
+//   k + 1 parameters have the same owner
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +29,7 @@
 
 namespace ashlar::sync {
 
-/// Numbers dealt out to owners.
+/// The result of `deal`: how numbers are dealt out to owners.
 struct dealt_numbers {
   std::vector<int> owner;  ///< the owner of each number
   std::int64_t most = 0;   ///< the sum of the busiest owner's numbers
@@ -38,7 +39,7 @@ struct dealt_numbers {
 
 namespace detail {
 
-/// The branch and bound of `deal`.
+/// Implements `deal`: a greedy dealing first, then branch and bound.
 class number_dealer {
  public:
   constexpr number_dealer(std::vector<std::int64_t> const& numbers, int owners)
@@ -121,7 +122,7 @@ constexpr dealt_numbers deal(std::vector<std::int64_t> const& numbers, int owner
 /// A parameter that is to have an owner along some axes of a mesh.
 struct ownable {
   shape extents;
-  placement whole;    ///< the placement along the axes without an owner
+  placement whole;    ///< the placement that the parameter would have without an owner
   unsigned axes = 0;  ///< the axes with an owner: bit a is set for axis a
 };
 
@@ -176,7 +177,7 @@ constexpr dealt_owners deal_mixed(std::vector<ownable> const& list, topology con
     std::int64_t elements;
   };
   std::vector<entry> order;
-  double sum = 0;  // over all ranks; the same for every dealing
+  double sum = 0;  // elements that all ranks together own; the same for every dealing
   dealt_owners made;
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto const& p = list[i];

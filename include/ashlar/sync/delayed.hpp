@@ -8,19 +8,20 @@
 //   plan = sync::delayed{1}(problem, plan, machine);                               // all
 //   plan = sync::pinned(problem, plan, machine, "3.weight", sync::delayed{1});     // one
 //
-// The update of step t takes the gradient that step t - delay has made, at the parameters of that
-// step. The first `delay` steps make no update. A gradient is synchronized in the step after its
-// own, while the passes of that step run. The bytes of a step are the same as without delays. What
-// changes is the training: it is another algorithm than without delays, and a larger learning rate
-// may no longer converge. It is deterministic. The norm for clipping is that of the gradients of
-// the update.
+// The update of step t takes the gradient that step t - delay has made with the parameters of that
+// earlier step. The first `delay` steps make no update. A gradient is synchronized in the step
+// after its own step, while the passes of that next step run. A step moves the same bytes as
+// without delays. The training is another algorithm than without delays: a large learning rate may
+// no longer converge. It is deterministic. The norm for clipping is that of the gradients that the
+// update takes.
 //
 // With a delay of 1 a step takes as long as the longer of its passes and its synchronization, if
 // nothing else waits. Longer delays are not faster in the model, and use more memory.
 //
 //   memory    a second gradient sum at `grad`, and delay - 1 gradients at `update`
 //
-// Choose the strategy first: builders keep the delays.
+// Builders of strategies keep the delays of a plan, so the strategy may be chosen before or after
+// the delays. Gradients in rows (rows.hpp) have no delay.
 
 #include <ashlar/step/staleness.hpp>
 #include <ashlar/sync/changed_plan.hpp>
@@ -32,8 +33,8 @@ struct delayed {
 
   /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps`, priced on
   /// machine `m`; 0 means no delays. Gradients in rows keep a delay of 0. Communicates nothing.
-  /// Throws ashlar::error if `chosen` is a plan of another net, or if `steps` is not from 0 to
-  /// search::most_delay.
+  /// Throws ashlar::error if `chosen` is a plan of another net, if `steps` is not from 0 to
+  /// search::most_delay, or if `steps` is above 0 and `chosen` has a staleness.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {

@@ -37,8 +37,9 @@ struct parameter_option {
   search::parameter_choice placements;
   double seconds = 0;        ///< seconds of the redistributions in a step
   std::int64_t lasting = 0;  ///< bytes that are held for the whole step
-  std::int64_t held[4]{};    ///< bytes that a phase keeps until its end: forward, backward, ...
-  std::int64_t most[4]{};    ///< bytes that a phase needs at most
+  // Of the phases forward, backward, synchronize and renew:
+  std::int64_t held[4]{};  ///< bytes that the phase keeps until its end
+  std::int64_t most[4]{};  ///< bytes that the phase needs at most
 
   constexpr bool dominates(parameter_option const& other) const {
     if (!at_most(seconds, other.seconds) || lasting > other.lasting) return false;
@@ -114,7 +115,8 @@ class element_options {
                       chosen_.mesh, wires_);
   }
 
-  /// Returns whether elements i and k have the same options, unless one of them is tied.
+  /// Returns whether elements i and k have the same options. Expects elements without tied
+  /// parameters.
   constexpr bool alike(int i, int k) const {
     return net_[i].layer == net_[k].layer && net_[i].kind == net_[k].kind &&
            role_of(i).runs == role_of(k).runs && role_of(i).held == role_of(k).held &&

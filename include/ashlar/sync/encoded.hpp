@@ -9,17 +9,18 @@
 //   auto const int8 = wires::with_feedback(wires::int8);
 //   plan = sync::encoded{int8}(problem, plan, machine);              every gradient that is summed
 //   plan = sync::encoded{int8, sync::wired::where_it_pays}(…);       only where a step is faster
-//   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without it
+//   std::cout << sync::explain_wire(problem, plan, machine, int8);   seconds with and without wire
 //   plan = sync::encoded{.wire = one_bit, .plain_steps = 30}(…);     from step 31 on
 //
-// A wire that encodes blocks encodes each addend once. The addend's owner decodes and sums the
-// addends of all ranks in float. If every rank needs the sum, the owner encodes it again. power_sgd
-// sums the factors of matrices instead (plan/wire.hpp). Values of parameters, activations and
-// gradients in rows are sent as they are, and so are biases and gains under one_bit, top_k and
-// wires with momentum (summing_wire.hpp). In the first plain_steps steps of a training, all
-// gradients are sent as they are. AdamW then has its second moment from exact gradients
-// (train/sent_gradient.hpp). Choose the strategy first: builders keep the wires, and `optimal`
-// refuses them.
+// With a wire that encodes blocks, each rank encodes its addend of a gradient once. The owner of a
+// part of the sum decodes this part of all ranks' addends and sums them in float. If every rank
+// needs the sum, the owner encodes it again. power_sgd sums the factors of matrices instead
+// (plan/wire.hpp). Values of parameters, activations and gradients in rows are sent as they are. So
+// are the gradients of biases and gains under one_bit, top_k and wires with momentum
+// (summing_wire.hpp). In the first plain_steps steps of a training, all gradients are sent as they
+// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). If
+// strategies are chosen by `optimal`, apply it first, since it refuses a plan with wires. Other
+// builders keep the wires.
 
 #include <string>
 #include <vector>
@@ -35,11 +36,11 @@ enum class wired : signed char { everywhere, where_it_pays };
 
 namespace detail {
 
-/// The seconds in which a gradient is synchronized.
+/// The seconds in which a gradient is synchronized: as it is, and with a wire.
 struct wire_price {
   double exact = 0, encoded = 0;
-  bool is_sum = false;     ///< whether it is summed over ranks
-  bool has_steps = false;  ///< whether any of its steps can have the wire
+  bool is_sum = false;     ///< whether the gradient is summed over ranks
+  bool has_steps = false;  ///< whether any step of the synchronization can have the wire
 };
 
 constexpr wire_price wire_price_of(search::parameter_choice const& p, shape const& extents,
@@ -78,18 +79,20 @@ struct encoded {
   bool exact_tables = false;
 
   /// Returns the plan `chosen` of `net` in which gradients that are summed over ranks have the
-  /// wire, priced on machine `m`. All other gradients are sent as they are. So are matrices that
-  /// have fewer rows or columns than the rank of power_sgd, and the gradients of both uses of a
-  /// tied parameter if only one of them can have a wire with momentum. Communicates nothing. Throws
-  /// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, if
-  /// the wire's numbers are not valid, if plain_steps is below 0, or 0 with momentum, or if plain
-  /// steps meet delayed gradients. With wired::everywhere, also throws if matrices are summed, but
-  /// none of them has the rank of power_sgd.
+  /// wire, priced on machine `m`. All other gradients are sent as they are. So are the gradients of
+  /// matrices that have fewer rows or columns than the rank of power_sgd. If only one use of a tied
+  /// parameter can have a wire with momentum, the gradients of both uses are sent as they are.
+  /// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, if the net's
+  /// gradients are of double, if the wire's numbers are not valid, if plain_steps is below 0, if it
+  /// is 0 although the wire has momentum, or if it is above 0 although gradients are delayed. With
+  /// wired::everywhere, also throws if gradients of matrices are summed, but each of these matrices
+  /// has fewer rows or columns than the rank of power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
     detail::check_wire("sync::encoded", net, chosen, wire);
-    char const* refused = nullptr;  // why the first summed matrix that cannot have the wire cannot
+    // The reason why a summed matrix cannot have the wire, for the first such matrix.
+    char const* refused = nullptr;
     int refused_element = 0, refused_index = 0;
     bool some_fit = false;
     int i = 0;
@@ -120,7 +123,7 @@ struct encoded {
     for (auto const& t : net.ties) {
       auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
       auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
-      // Only one of the two is summed over ranks.
+      // If the wires of the two uses differ, only one of their gradients is summed over ranks.
       if (first.momentum != later.momentum) first = later = {};
     }
     if (auto const& spec = net.spec(refused_element);

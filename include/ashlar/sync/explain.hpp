@@ -68,7 +68,7 @@ struct explained_parameter {
 struct explained_plan {
   std::vector<explained_parameter> parameters;  ///< the parameters in the order of the net
   double seconds = 0;                           ///< the seconds of a step
-  double received = 0;                          ///< bytes that all these parameters receive
+  double received = 0;  ///< bytes that the busiest rank receives for all these parameters
 };
 
 inline explained_plan explained(search::problem net, search::plan const& chosen, machine const& m) {
@@ -239,7 +239,8 @@ inline std::string delays_text(explained_plan const& now, bool overlap) {
          " of their synchronization run under the passes of the next step\n";
 }
 
-/// Returns the line that says what the values that a rank reads may miss.
+/// Returns the line that says which gradients of other ranks may be missing in the values that a
+/// rank reads.
 inline std::string staleness_text(int steps) {
   return "staleness:       a rank reads values that miss gradients of " +
          (steps == asynchronous ? std::string("any number of steps")

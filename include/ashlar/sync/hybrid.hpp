@@ -4,7 +4,7 @@
 #pragma once
 
 // Hybrid sharding: ZeRO along one axis of the mesh, usually the axis of the ranks of a node, and
-// all-reduces along the other axes. So the values of parameters travel only along the one axis:
+// all-reduces along the other axes. So the values of parameters travel only along that one axis:
 //
 //   reads        gradient            update     store      back, along gpu
 //   local        [P,P] -> [B,S(0)]   [B,S(0)]   [B,B]      [B,S(0)] -> [B,B] once a step

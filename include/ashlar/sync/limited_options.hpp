@@ -11,9 +11,10 @@
 //               memory of any kind.
 //   bound       A label is also dropped if a lower bound of the seconds of all its completions is
 //               not below the seconds of the best known choice. Lasting memory is held for the
-//               whole step. If a byte of it has a price of p seconds, the other elements take at
-//               least
+//               whole step. If a byte of it has a price of p seconds, the elements that follow
+//               those of the label take at least
 //                 sum of min over options of (seconds + p * lasting)  -  p * (free bytes)
+//               The free bytes are those that the label leaves for lasting memory below the limit.
 //               The search uses the p for which the bound of the whole chain is greatest
 //               (Lagrangian relaxation).
 //   effort      Labels are extended about `effort` times. So after each element only the labels
@@ -34,7 +35,7 @@ namespace detail {
 /// fits in memory.
 struct chosen_options {
   std::vector<int> picks;
-  double seconds = 0;  ///< sum over the elements
+  double seconds = 0;  ///< the sum of the seconds of the picked options
   double bound = 0;    ///< no choice that fits has fewer seconds than this
 };
 
@@ -104,12 +105,13 @@ class limited_search {
   /// Returns how many labels to keep after each element, so that there are about `effort`
   /// extensions.
   constexpr int labels_for(int effort) const {
-    int extensions = 1;  // if one label is kept after each element
+    int extensions = 1;  // the number of extensions if one label is kept after each element
     for (int i = 0; i < size(); ++i) extensions += static_cast<int>(options_[i].size());
     return std::max(4, effort / extensions);
   }
 
-  /// Returns, for each element, the option with the least seconds + price * lasting bytes.
+  /// Returns the choice that has, for each element, the option with the least seconds + price *
+  /// lasting bytes.
   constexpr chosen_options cheapest(double price) const {
     chosen_options made;
     for (int i = 0; i < size(); ++i) {
@@ -214,7 +216,8 @@ class limited_search {
         continue;
       }
       for (bool const from_begin : {true, false}) {
-        int fits = size(), exceeds = -1;  // numbers of lean elements
+        // With `fits` lean elements the choice fits in memory, with `exceeds` it does not.
+        int fits = size(), exceeds = -1;
         while (fits - exceeds > 1) {
           int const half = exceeds + (fits - exceeds) / 2;
           (memory(mixture(fast, lean, half, from_begin)) <= limit_ ? fits : exceeds) = half;

@@ -4,8 +4,8 @@
 #pragma once
 
 // A lower bound of the seconds of a step with overlap, whatever the strategies of the parameters. A
-// step takes at least as long as its computations, and as each of the two links is busy. So for any
-// weight w between 0 and 1:
+// step takes at least as long as its computations, and at least as long as either of the two links
+// is busy. So for any weight w between 0 and 1:
 //
 //   seconds >= work
 //   seconds >= w * busy inside nodes + (1 - w) * busy between nodes
@@ -43,8 +43,8 @@ constexpr machine without_latency(machine m) {
   return m;
 }
 
-/// Returns how long the planned redistribution on machine `planned_on` occupies the links, at the
-/// prices of machine `m`.
+/// Returns how long a redistribution occupies the links of machine `m`, if it consists of the steps
+/// that are planned for machine `planned_on`.
 constexpr busy_links busy_of(shape const& extents, int element_size, placement const& from,
                              placement const& to, topology const& t, machine const& planned_on,
                              machine const& m, wire_format const& wire = {}) {
@@ -66,8 +66,8 @@ struct counted_parameter {
   std::vector<busy_links> busy;
 };
 
-/// Adds parameter k of element i to the list. If the list already has an equal parameter, increases
-/// the count of that parameter instead.
+/// Adds parameter `p` to the list. If the list already has an equal parameter, increases the number
+/// of that parameter instead.
 template <int N>
 constexpr void count(std::vector<counted_parameter>& list, search::basic_problem<N> const& net,
                      topology const& t, search::parameter_choice const& p, shape const& extents,

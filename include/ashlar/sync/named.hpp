@@ -11,7 +11,7 @@
 //   owners           owners{}
 //   owners-at-use    owners{reads::at_use}
 //   hybrid           hybrid{} along the last axis of the mesh
-//   optimal          the strategy of the fewest seconds for each parameter (optimal.hpp)
+//   optimal          the strategies with which a step takes the fewest seconds (optimal.hpp)
 
 #include <array>
 #include <string>
@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 8> names() {
 }
 
 /// Returns the plan `chosen` of `net` with the strategy of this name, priced on machine `m`. Throws
-/// ashlar::error if there is no such strategy; other errors are those of
-/// changed_plan and `optimal`.
+/// ashlar::error if there is no such strategy; other errors are those of changed_plan and
+/// `optimal`.
 template <int N>
 search::basic_plan<N> named(std::string_view name, search::basic_problem<N> const& net,
                             search::basic_plan<N> const& chosen, machine const& m) {

@@ -26,17 +26,18 @@ namespace ashlar::sync {
 
 struct optimal_options {
   int effort = 400'000;  ///< the effort of the search below a memory limit (limited_options.hpp)
-  int most_priced = 64;  ///< plans whose timeline is computed, if problem::overlap is set
-  /// Wires that gradients may have, where a step is then faster. They change the training; those
+  int most_priced = 64;  ///< the most plans that are priced by a timeline (problem::overlap)
+  /// Wires that gradients may have, where a step is then faster. Wires change the training. Wires
   /// without error feedback may keep it from converging (plan/wire.hpp).
   wire_list wires = lossless;
 };
 
 /// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
 /// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
-/// ashlar::error if `chosen` is a plan of another net, if no strategies are found that fit in the
-/// memory of the machine (0: no limit), if wires are permitted for gradients of double, or if
-/// wires with momentum are, but the plan has no plain steps.
+/// ashlar::error if `chosen` is a plan of another net, has wires or has gradients in rows, if no
+/// strategies are found that fit in the memory of the machine (0: no limit), if wires are permitted
+/// for gradients of double, or if wires with momentum are permitted but the plan has no plain
+/// steps.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Searches strategies of a plan's parameters with which a step takes few seconds if communication
-// overlaps with computations (problem::overlap). The seconds are those of the timeline of the
-// program, after the passes of step/overlapped.hpp. They are not a sum over the parameters, so the
-// search need not find the optimum. A lower bound tells how good the result is (link_bound.hpp):
+// Searches for strategies of a plan's parameters with which a step takes few seconds, if
+// communication overlaps with computations (problem::overlap). The seconds are those of the
+// timeline of the program, after the passes of step/overlapped.hpp. They are not a sum over the
+// parameters, so the search need not find the optimum. A lower bound tells how good the result is
+// (link_bound.hpp):
 //
 //   start     the best of the serial optimum and of the builders (all-reduce, ZeRO-1 and 3, owners,
 //             and hybrid sharding along each axis)
@@ -47,7 +48,7 @@ class overlapped_optimum {
                    .run()
                    .chosen);
     } catch (error const& e) {
-      refused = e;  // after the passes, the program may still fit, but this is rare
+      refused = e;  // the passes of overlapped.hpp may yet make a program fit, but this is rare
     }
     auto unlimited = machine_;
     unlimited.memory = 0;
@@ -125,7 +126,7 @@ class overlapped_optimum {
     }
   }
 
-  /// Returns the best plan with strategy `s` for a group of parameters.
+  /// Returns the best plan so far, changed so that all parameters of group `g` have strategy `s`.
   search::plan with(group const& g, search::parameter_choice const& s, machine const& m) const {
     auto made = *best_;
     for (auto const& [i, k] : g.members) {

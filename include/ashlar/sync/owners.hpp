@@ -15,13 +15,14 @@
 // planner of redistributions chooses the order of the axes, and all orders have the same price. So
 // a plan cannot demand that gradients are first summed on one rank of each node.
 //
-// A parameter is owned along every axis that replicates it, unless its gradient is split there.
+// A parameter is owned along every axis that replicates it and does not split its gradient.
 // Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp). For few
 // parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is. With
 // dealing::one_rank, rank 0 of each axis owns all, as with a single parameter server.
 //
-// With a staleness, ranks push gradients and read values each at its own pace: the update contains
-// what sync/update_clock.hpp says. 0 gives the bits of synchronous training.
+// With a staleness, each rank pushes gradients and reads values at its own pace.
+// sync/update_clock.hpp says which gradients these values contain. A staleness of 0 gives the bits
+// of synchronous training.
 //
 // The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
 // the prediction is an upper bound.

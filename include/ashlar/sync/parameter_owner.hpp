@@ -63,7 +63,7 @@ class parameter_owner {
   void read(int worker, std::int64_t step, int staleness, Answer const& answer) {
     if (clock_.may_read(worker, step, staleness)) return answer(worker);
     reads_[static_cast<std::size_t>(worker)] = {step, staleness, true};
-    // A read may overtake the gradient that its own worker has sent before it.
+    // A read that has overtaken the last gradient of its own worker does not count.
     if (clock_.received(worker) >= step) ++deferred_;
   }
 
@@ -77,8 +77,8 @@ class parameter_owner {
     bool is_waiting = false;
   };
 
-  /// Returns the sum of the gradients of all workers. It takes the place of the first one, which
-  /// the worker replaces in its next step.
+  /// Returns the sum of the gradients of all workers. The sum overwrites the gradient of the first
+  /// worker, which is not needed any more.
   std::span<T const> sum() {
     auto& to = addends_.front();
     for (std::size_t w = 1; w < addends_.size(); ++w)

@@ -65,8 +65,8 @@ std::vector<std::vector<bool>> named_parameters(search::basic_problem<N> const& 
 
 /// Returns the plan `chosen` of `net` in which the parameters with this name have the strategy of a
 /// builder such as zero<1>{}, priced on machine `m`. Communicates nothing. Throws ashlar::error if
-/// no parameter has the name, or if `chosen` has wires after another number of plain steps than the
-/// builder's; other errors are those of the builder and of search/pin.hpp.
+/// no parameter has the name, if `chosen` or the builder has a staleness, or if both have wires but
+/// different numbers of plain steps; other errors are those of the builder and of search/pin.hpp.
 template <int N, class Builder>
 search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_plan<N> chosen,
                              machine const& m, std::string_view name, Builder const& builder) {

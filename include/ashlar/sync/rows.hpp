@@ -15,11 +15,11 @@
 // of the exchange and their bytes. Which way is cheaper depends on how many ids the ranks have in
 // common, so each step chooses anew.
 //
-// Sums add the addends of the ranks in the order of the ranks, whatever mesh.sum_order() is. So
-// train::sgd without momentum and weight decay gives the same bits as with all_reduce and sums by
-// rank, if ranks differ along one axis. Other optimizers change rows that a step does not read;
-// they refuse gradients in rows. train::adam_w_rows is the Adam that changes only the rows of a
-// step.
+// Sums add the addends of the ranks in the order of the ranks, whatever mesh.sum_order() is. So if
+// gradients are summed along one axis, train::sgd without momentum and weight decay gives the same
+// bits as with all_reduce and sum_order::by_rank. Other optimizers change rows that a step does not
+// read; they refuse gradients in rows. train::adam_w_rows is a variant of Adam that changes only
+// the rows of a step.
 
 #include <ashlar/sync/changed_plan.hpp>
 
@@ -35,9 +35,9 @@ struct rows {
     return search::rows_fault(p, spec);
   }
 
-  /// Returns the plan in which all gradients that can be are kept in rows, and all others are
-  /// synchronized as by all_reduce. Throws ashlar::error if no gradient can; other errors are those
-  /// of changed_plan.
+  /// Returns the plan in which every gradient that can be in rows is kept in rows, and all other
+  /// gradients are synchronized as by all_reduce. Throws ashlar::error if no gradient can be in
+  /// rows; other errors are those of changed_plan.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,
@@ -65,7 +65,7 @@ struct rows {
                           p.in_rows = in_rows[next++];
                           if (!p.in_rows) return;
                           p.wire = {};  // rows are sent exactly
-                          p.delay = 0;  // and not later than in their own step
+                          p.delay = 0;  // and in the step that has made them
                         });
   }
 };

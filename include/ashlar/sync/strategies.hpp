@@ -9,14 +9,15 @@
 //   strategy                         update           store
 //   all-reduce                       as used          as used
 //   ZeRO-1, ZeRO-3 along A           S(0) along A     as used, or the same as update
-//   owners, copies or read at use    O along all A    as used, or the same as update
+//   owners: copies, or read at use   O along A        as used, or the same as update
 //
-// All such sets A are tried. ZeRO along one of several axes is hybrid sharding. The axes of A
-// divide dim 0 either in the order of the mesh or in the opposite order. On a mesh with two tiers
-// of links, only one of these orders allows a reduction inside the nodes first.
+// ZeRO is tried with every such set A, and owners are tried with the largest set. ZeRO along one of
+// several axes is hybrid sharding. The axes of A divide dim 0 either in the order of the mesh or in
+// the opposite order. On a mesh with two tiers of links, only one of these orders allows a
+// reduction inside the nodes first.
 //
-// If wires are permitted, every strategy is also tried with each of them, if it sums a gradient
-// that the wire can carry.
+// If wires are permitted, every strategy is also tried with each wire with which it can sum the
+// gradient.
 //
 // Owners are listed as rank 0 of each axis, since all owners cost the same. The caller deals
 // parameters out among them afterwards (deal_owners.hpp).
@@ -38,8 +39,8 @@ constexpr unsigned dividing_axes(search::parameter_choice const& p, topology con
   return axes;
 }
 
-/// The order in which several axes divide a dim: the first one divides the dim, and each next one
-/// divides the shards of those before it.
+/// The order in which several axes divide a dim: the first axis divides the dim, and each further
+/// axis divides the shards that the axes before it have made.
 enum class nesting : signed char { as_in_mesh, opposite };
 
 /// Returns placement `whole` with dim 0 divided along a set of axes, in which bit a stands for axis
@@ -112,7 +113,8 @@ constexpr void check_wire(char const* caller, search::basic_problem<N> const& ne
     if (wrong != nullptr) throw error(caller, to_string(wire) + ": " + wrong);
 }
 
-/// Throws ashlar::error unless a caller that keeps the plain steps of a plan can permit the wires.
+/// Throws ashlar::error unless all gradients of a plan can have the wires. The plan keeps its
+/// number of plain steps, and a wire with momentum needs at least one.
 template <int N>
 constexpr void check_wires(char const* caller, search::basic_problem<N> const& net,
                            search::basic_plan<N> const& chosen, wire_list const& wires) {

@@ -4,17 +4,17 @@
 #pragma once
 
 // Decides which parameters of a plan can have a wire: those whose gradients are summed over ranks
-// in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains, are
-// few elements and get no wire that distorts their squares (wire_format). This file also decides
-// which wire the later use of a tied parameter gets. Builders choose a strategy for the first use
-// only, and both uses have it.
+// in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains,
+// have few elements and get no wire that distorts their squares (wire_format). This file also
+// decides which wire the later use of a tied parameter gets. Builders choose a strategy for the
+// first use only, and both uses get this strategy.
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/plan.hpp>
 
 namespace ashlar::sync {
 
-/// Returns whether strategies give the wire to tensors of these extents.
+/// Returns whether strategies may give the wire to gradients of these extents.
 constexpr bool is_for(wire_format const& wire, shape const& extents) {
   return extents.rank() > 1 || !wire.distorts_squares();
 }

@@ -19,7 +19,7 @@
 //   0              the sum of the gradients of all workers, when the last one has arrived
 //   others         one gradient, when it arrives
 //
-// The workers that read an owner's values are all ranks of a training, also the owner itself.
+// Every rank of a training is a worker of every owner. So an owner is also a worker of itself.
 
 #include <algorithm>
 #include <cstdint>
@@ -71,7 +71,7 @@ class update_clock {
   std::int64_t received(int worker) const { return received_[static_cast<std::size_t>(worker)]; }
   /// Returns the first step of `worker` whose gradient the values do not contain.
   std::int64_t contained(int worker) const { return sums_workers() ? version_ : received(worker); }
-  /// Returns the first step of which the values do not contain the gradients of all workers.
+  /// Returns the first step for which the values do not contain the gradients of all workers.
   std::int64_t complete() const { return *std::min_element(received_.begin(), received_.end()); }
 
   /// Returns whether the values contain what `worker` must read before its step `step`.
@@ -82,8 +82,8 @@ class update_clock {
     return contained(worker) >= step && complete() >= step - staleness;
   }
 
-  /// Lets the clock continue with step `step` of every worker, after all earlier ones. Expects that
-  /// no gradient and no read is under way.
+  /// Lets the clock continue with step `step` of every worker, as if the gradients of all earlier
+  /// steps had arrived. Expects that no gradient and no read is under way.
   void continue_at(std::int64_t step) {
     std::fill(received_.begin(), received_.end(), step);
     version_ = sums_workers() ? step : step * workers();
@@ -92,7 +92,7 @@ class update_clock {
  private:
   int staleness_;
   std::int64_t version_ = 0;
-  std::vector<std::int64_t> received_;  // for each worker, its first step that has not arrived
+  std::vector<std::int64_t> received_;  // by worker: its first step whose gradient has not arrived
 };
 
 }  // namespace ashlar::sync

@@ -30,7 +30,8 @@ struct top_k {
   static constexpr wire_format value = wires::top_k(M);
 };
 
-/// Sends the sum of matrices as two factors of rank R. It is linear, so an all-reduce may have it.
+/// Sends the sum of matrices as two factors of rank R. This wire is linear, so an all-reduce may
+/// have it.
 template <int R>
 struct power_sgd {
   static_assert(R > 0, "sync::power_sgd: factors have a rank of at least 1. Write power_sgd<1> or "

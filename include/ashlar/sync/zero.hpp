@@ -14,9 +14,9 @@
 // the end of the backward pass, since the sum over the micro-batches is made before the sum over
 // the ranks. In the paper, the two stages differ in when this memory is freed.
 //
-// Together the two redistributions of stages 1 and 2 receive as many bytes as one all-reduce. A
-// parameter is divided along every axis that replicates it, unless its gradient is split there.
-// Parameters without dims are not divided.
+// In the two redistributions of stages 1 and 2 together, a rank receives as many bytes as in one
+// all-reduce. A parameter is divided along every axis that replicates it and does not split its
+// gradient. Parameters without dims are not divided.
 
 #include <ashlar/sync/strategies.hpp>
 

@@ -13,8 +13,8 @@
 // A training may begin with exact gradients (plan::plain_steps), and later send each gradient in
 // one bit per element, or only its largest elements, or the first moment (sent_gradient.hpp). The
 // second moment then stays as the exact gradients have left it, as in 1-bit Adam (Tang et al.
-// 2021). If the second moment of an element is still zero, it is set so that its bias-corrected
-// value is the square of the element's first gradient.
+// 2021). If the second moment of an element is still zero, an update sets it so that its
+// bias-corrected value is the square of the gradient of this update.
 
 #include <cassert>
 #include <cmath>

@@ -7,11 +7,12 @@
 //
 //   train::adam_w_rows{.lr = 3e-4}
 //
-// It is another optimizer than AdamW. A step changes only the rows that have a gradient: these rows
-// and their moments, with the rule of AdamW. All other rows and their moments stand still, while
-// AdamW would go on moving them by their moments and weight decay. So results differ from those of
-// train::adam_w unless every step reads every row. The bias corrections count the steps of the
-// training, and not those of a row. Gradients that are tensors are updated as by train::adam_w.
+// It is another optimizer than AdamW. By the rule of AdamW, a step changes only the rows that have
+// a gradient, and the moments of these rows. All other rows and their moments stay as they are,
+// while AdamW would go on changing them by their moments and weight decay. So results differ from
+// those of train::adam_w unless every step reads every row. The bias corrections count the steps of
+// the training, and not those of a row. Parameters whose gradients are tensors are updated as by
+// train::adam_w.
 
 #include <ashlar/train/adam_w.hpp>
 

@@ -17,8 +17,8 @@ struct batch_data {
   /// For each micro-batch: its input, followed by its context if layers of the net read a context
   /// (nn/context_attention.hpp).
   std::vector<Input> inputs;
-  /// One value for each row of the net's output: a class or a number, depending on the loss. The
-  /// loss ignores a row with a negative class.
+  /// One value for each row of the net's output: a class or a number, depending on the loss. A row
+  /// with a negative class has loss 0, or is left out of the mean (nn::ignored_rows).
   std::vector<Target> targets;
 };
 

@@ -11,7 +11,7 @@
 // The trainer copies the part to its position in an array for the whole batch. The program of the
 // step then cuts the rank's shards out of this array, as it cuts them out of a whole batch. So
 // losses and gradients are the same bit for bit as with the whole batch, and the ranks send each
-// other as many bytes. The values outside of the part are never read.
+// other the same number of bytes. The values outside of the part are never read.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,12 +32,11 @@ namespace ashlar::train {
 /// with the same boxes (trainer::part) must pass the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct local_batch {
-  /// For each micro-batch: the inputs that this rank reads, those in the box trainer::part().input,
-  /// row-major. If layers of the net read a context (layer_spec::context, such as captions beside
-  /// images), the values in the box trainer::part().context follow.
+  /// For each micro-batch: the inputs in the box trainer::part().input, row-major. If layers of the
+  /// net read a context (layer_spec::context, such as captions beside images), the values in the
+  /// box trainer::part().context follow.
   std::vector<Input> inputs;
-  /// For each micro-batch: the targets that this rank reads, those in the box
-  /// trainer::part().target, row-major.
+  /// For each micro-batch: the targets in the box trainer::part().target, row-major.
   std::vector<Target> targets;
   /// Says why this rank could not make its part; empty if it could. Otherwise the step throws an
   /// error with this sentence on every rank.
@@ -75,7 +74,7 @@ void for_each_row(box const& b, shape const& extents, F f) {
 }
 
 /// Copies the values of box `b` to their positions in `whole`, a row-major array with these
-/// extents. Returns the pointer behind the last value that was copied.
+/// extents. Returns the pointer to the value after the last one that was copied.
 template <class T>
 T const* put_box(T const* values, box const& b, shape const& extents, T* whole) {
   for_each_row(b, extents, [&](std::int64_t at, std::int64_t length) {
@@ -92,8 +91,8 @@ class whole_room {
   using target = typename Model::target_type;
 
  public:
-  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault, a
-  /// wrong size or an invalid value, fills the arrays with zeros and returns a sentence that says
+  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault (a
+  /// wrong size or an invalid value), fills the arrays with zeros and returns a sentence that says
   /// what is wrong. Communicates nothing.
   std::string set(Model const& model, nn::batch_part const& part,
                   local_batch<input, target> const& local) {

@@ -14,7 +14,7 @@
 //
 // A gradient may be in rows (nn/gradient_rows.hpp): parameter.rows() is then not null and has the
 // rows of this step. Only an optimizer that has a member rows_fault() const gets such parameters.
-// It returns null, or why the options do not allow them.
+// This function returns null, or a reason why the options do not allow gradients in rows.
 //
 // An optimizer with a member wire_momentum() const, the beta of its first moment, lets wires send
 // the momentum of gradients (plan/wire.hpp). Updates then have scale.is_momentum.
@@ -49,9 +49,10 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient. Averages of squared gradients contain `squares` squares after the update, or one
-/// of each update if the number is negative. They stay as they are if `keeps_squares` is set. If
-/// `is_momentum` is set, the gradient is already an average of gradients (sent_gradient.hpp).
+/// the gradient. Averages of squared gradients contain `squares` squares after the update; if
+/// `squares` is negative, they contain one square of each update. The averages stay as they are if
+/// `keeps_squares` is set. If `is_momentum` is set, the gradient is already an average of gradients
+/// (sent_gradient.hpp).
 struct update_scale {
   double rate = 1;
   double clip = 1;

@@ -6,8 +6,8 @@
 // Runs the training steps of a model on a device as replays of one CUDA graph
 // (trainer_options.graph). The host then launches one graph per step instead of every kernel:
 //
-//   steps 1, 2    run without a graph, while libraries choose and load their kernels and the
-//                 allocations settle
+//   steps 1, 2    run without a graph: libraries choose and load their kernels, and memory is
+//                 allocated that later steps use again
 //   step 3        is captured as a graph (mesh::capture), which is then replayed for the first time
 //   later steps   replay the graph once
 //

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Says what an optimizer gets of a parameter whose gradient has a wire (plan/wire.hpp), and which
-// gradients it may square. AdamW divides by an average of squared gradients. Squares of what a
-// coarse wire sends would give all elements of a block the same average, so that AdamW became
-// momentum with one learning rate for a whole tensor:
+// Decides what an optimizer gets as the gradient of a parameter that has a wire (plan/wire.hpp),
+// and whether the optimizer may square it. AdamW divides by an average of squared gradients.
+// Squares of what a coarse wire sends would give all elements of a block the same average, so that
+// AdamW became momentum with one learning rate for a whole tensor. g is the exact gradient:
 //
 //   wire after n plain steps              steps 1 .. n       later steps
 //   none                                  g, squared         g, squared
@@ -14,15 +14,16 @@
 //   one_bit, top_k                        g, squared         g as sent, not squared
 //   any with momentum                     g, squared         the average of g as sent, not squared
 //
-// Without plain steps (n = 0) there are no exact gradients, and one_bit and top_k are squared as
-// sent. Momentum needs plain steps.
+// Without plain steps (n = 0) there are no exact gradients, and the gradients that one_bit and
+// top_k have sent are squared. Momentum needs plain steps.
 //
-// The averages are corrected by the number of squares in them, which is then below the number of
-// updates. A checkpoint keeps the numbers, and a training with another plan continues them.
+// The bias correction of an average of squares uses the number of squares in it, which may be below
+// the number of updates. A checkpoint keeps these numbers, and a training with another plan
+// continues them.
 //
-// Wires with momentum average the gradients of a step before the trainer knows whether it takes the
-// step. The averages of a step that fails contain its gradients. So no other step can follow it,
-// and no checkpoint.
+// Wires with momentum average the gradients of a step before the trainer knows whether the step
+// fails. If it fails, the averages contain its gradients, so neither another step nor a checkpoint
+// can follow.
 //
 // Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
 // Convergence Speed", 2021, which calls the number of plain steps freeze_step.
@@ -40,7 +41,7 @@
 
 namespace ashlar::train {
 
-/// Which gradients the updates of a training have got.
+/// Keeps, for each parameter, how many gradients the updates of a training have squared.
 class sent_gradients {
  public:
   /// Writes to `scale` what the gradient of a parameter is in step number `step`, counted from 0,
@@ -105,8 +106,8 @@ class sent_gradients {
     return text;
   }
 
-  /// Continues with the numbers of squares in a text(). The numbers of all other parameters are
-  /// those of their updates.
+  /// Continues with the numbers of squares in a text(). For all other parameters, every update has
+  /// squared a gradient.
   template <class Model>
   void continue_after(Model& model, std::string const& text) {
     clear();

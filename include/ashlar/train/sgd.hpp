@@ -11,8 +11,8 @@
 // weight decay enters the momentum. In AdamW (adam_w.hpp), weight decay does not enter the moments.
 // The optimizer stores one value per parameter element, its velocity.
 //
-// Without momentum and weight decay, rows without a gradient stay as they are. Then a gradient may
-// be in rows, and an update touches these rows only.
+// Without momentum and weight decay, rows whose gradient is zero stay as they are. Then a gradient
+// may be in rows, and an update reads and changes only the rows that have a gradient.
 
 #include <cassert>
 #include <cstdint>
@@ -65,7 +65,7 @@ class sgd_state {
     if (auto const* const in_rows = p.rows()) {
       assert(shards.copy == nullptr);  // rows exist on the host, which has no copy in bfloat16
       auto const& rows = in_rows->template gradient<T>();
-      std::vector<T> velocity(static_cast<std::size_t>(rows.columns));  // without effect
+      std::vector<T> velocity(static_cast<std::size_t>(rows.columns));  // unused: momentum is 0
       for (std::int64_t i = 0; i < rows.size(); ++i)
         sgd_update(p.processor(), f, rows.row(i), rows.columns, velocity.data(),
                    shards.value + rows.id(i) * rows.columns, shards.copy);

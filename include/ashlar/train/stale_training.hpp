@@ -10,14 +10,14 @@
 //                         the owners have not answered yet
 //                         runs the passes on its part of the batch
 //                         pushes the gradients to the owners, and asks for the next values
-//   meanwhile             updates the parameters that it owns, and answers the others
+//   meanwhile             updates the parameters that it owns, and answers reads of other ranks
 //   settle()              all ranks wait until the values contain all gradients
 //
 // With a staleness of 0, an update takes the sum of all ranks' gradients: the bits are those of
 // synchronous training with sum_order::by_rank. Otherwise an update takes the gradient of one rank,
 // times the number p of ranks, at 1/p of the learning rate. So the updates of p ranks move a
-// parameter about as far as one update of their mean gradient. They are updates of their own for
-// the optimizer: moments decay p times in a step.
+// parameter about as far as one update of their mean gradient. For the optimizer they are p
+// separate updates: moments decay p times in a step.
 //
 // The passes use the program of a synchronous step up to its first synchronization. No rank knows
 // the loss or the norm of the gradient over all ranks, so there is no clipping.
@@ -80,8 +80,8 @@ class stale_training {
   }
   stale_training(stale_training const&) = delete;
   stale_training& operator=(stale_training const&) = delete;
-  /// Settles, since other ranks may wait for this owner. All ranks have done the same number of
-  /// steps.
+  /// Settles, since other ranks may wait for this owner. Expects that all ranks have done the same
+  /// number of steps.
   ~stale_training() {
     auto& operations = model_->mesh().operations();
     if (is_settled_ || watch_.is_passing() || operations.is_abandoned()) return;
@@ -152,8 +152,9 @@ class stale_training {
     return report;
   }
 
-  /// Waits until the values of all owners contain the gradients of all steps, and takes them. Does
-  /// nothing if that is so already. Every rank calls it after the same step.
+  /// Waits until the values of all owners contain the gradients of all steps, and takes these
+  /// values. Does nothing if no step followed the last call. Every rank calls it after the same
+  /// step.
   void settle() {
     if (is_settled_) return;
     wait();
@@ -178,7 +179,7 @@ class stale_training {
     steps_ = step;
   }
   /// Returns this rank's side as an owner: which gradients its values contain, and how many reads
-  /// had to wait for those of other ranks.
+  /// had to wait for gradients of other ranks.
   sync::parameter_owner<T> const& owner() const { return exchange_.owner(); }
 
  private:
@@ -187,10 +188,10 @@ class stale_training {
   /// A parameter of one owner.
   struct owned_parameter {
     parameter* first;
-    std::size_t index;  ///< its number for the optimizer
+    std::size_t index;  ///< the number of the parameter for the optimizer
     std::int64_t elements;
     std::vector<parameter const*> uses;  ///< each has a gradient; more than one if it is tied
-    tensor gradient;                     ///< only on its owner
+    tensor gradient;                     ///< allocated on the owner only
     std::size_t value_bytes() const {
       return static_cast<std::size_t>(elements * size_of(first->source().type()));
     }
@@ -268,7 +269,7 @@ class stale_training {
     }
   }
 
-  /// Updates the parameters of this owner.
+  /// Updates the parameters that this rank owns with a gradient that was made in step `step`.
   void update(std::span<T const> gradient, std::int64_t step) {
     auto const& clock = exchange_.owner().clock();
     double const factor = schedule_(step), p = clock.workers();
@@ -285,7 +286,7 @@ class stale_training {
       optimizer_->update(o.index, clock.version(), *o.first, scale);
     }
   }
-  /// Copies the values of this owner to a letter.
+  /// Copies the values of the parameters that this rank owns to a letter.
   void copy_values(std::span<std::byte> to) {
     std::byte* place = to.data();
     for (auto const& o : own()) {
@@ -312,8 +313,8 @@ class stale_training {
       }
     });
   }
-  /// Takes the values that the next step reads. After settle(), waits until no rank uses the settled
-  /// values any more, for example for a checkpoint, since owners will update them.
+  /// Takes the values that the next step reads. After settle(), waits until no rank uses the
+  /// settled values any more, for example for a checkpoint, since owners will update them.
   void take_values() {
     if (is_settled_) {
       model_->mesh().barrier();
@@ -328,7 +329,7 @@ class stale_training {
   Model* model_;
   state* optimizer_;
   std::function<double(std::int64_t)> schedule_;
-  nn::kept<double> total_;  // this rank's summed loss, and the squares of its gradient
+  nn::kept<double> total_;  // this rank's summed loss, and the sum of its gradient's squares
   std::vector<std::vector<owned_parameter>> owned_;  // by owner
   letters_exchange exchange_;
   std::unique_ptr<mpi::mailbox> letters_;

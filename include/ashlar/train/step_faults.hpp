@@ -137,7 +137,7 @@ template <class Model>
   std::string text = "at step " + std::to_string(step) + " the loss is " + std::to_string(loss) +
                      " and the gradient norm " + std::to_string(gradient_norm) +
                      ". Parameters are as before this step";
-  // The trainer has forgotten the delayed gradients, of which one may be the cause.
+  // The trainer has forgotten the delayed gradients, since one of them may be the cause.
   if (std::isfinite(loss) && search::has_delays(model.plan()))
     text += ", and delayed gradients are forgotten";
   if (first == std::numeric_limits<std::int64_t>::max()) text += "; try a smaller learning rate.";

@@ -31,15 +31,15 @@ class step_programs {
 
  public:
   /// Builds the program of step 0. The model must outlive this object. `records` says whether the
-  /// executor records the times of actions. `beta` is that of the averages of gradients that wires
-  /// with momentum send.
+  /// executor records the times of actions. `beta` is the decay factor of the averages of gradients
+  /// that wires with momentum send.
   step_programs(Model const& model, overlap wanted, bool records, double beta)
       : model_(&model), overlap_(wanted), records_(records), beta_(beta) {
     build(search::is_plain_step(model.plan(), 0));
   }
 
   /// Takes the program of step number `step`, counted from 0. Errors of wires and recorded times
-  /// are lost if this is another program.
+  /// are lost if this is another program than that of the last step.
   void take(std::int64_t step) {
     if (bool const plain = search::is_plain_step(model_->plan(), step); plain != is_plain_)
       build(plain);
@@ -52,7 +52,7 @@ class step_programs {
   void build(bool plain) {
     auto program = std::make_unique<step::program>(
         program_of(*model_, model_->program(plain), overlap_));
-    // `new` constructs the executor from the returned value, since one on devices cannot be moved.
+    // `new` constructs the executor in place, since an executor on a device cannot be moved.
     std::unique_ptr<executor> walker(new executor(model_->make_executor(*program)));
     walker->wire_errors().set_momentum(beta_);
     if (records_) walker->record_times();

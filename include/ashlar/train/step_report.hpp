@@ -59,7 +59,8 @@ struct step_report {
   double dropped_share = 0;
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
 
-  /// Sets what the sums of the net's mixtures (nn/mixture_log.hpp) say.
+  /// Sets the four members about mixtures of experts and their routers from the sums over the net's
+  /// mixtures (nn/mixture_log.hpp).
   template <class Sums>
   void set_mixtures(Sums const& of) {
     balance_loss = of.balance_loss;

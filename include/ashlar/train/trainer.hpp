@@ -18,8 +18,8 @@
 // the squared gradient norm of each parameter and the statistics of mixtures of experts. In a
 // pipeline, a second all-reduce adds up the sums of all parts of the mesh. The global norm adds up
 // the squared norms in the order of the net's layers. So the sums depend neither on the number of
-// stages nor on which rank has which parameter. If the plan delays gradients, updates, norm and
-// clipping take those of earlier steps (update_numbers.hpp).
+// stages nor on which rank has which parameter. If the plan delays gradients, the updates, the norm
+// and clipping use the gradients of earlier steps (update_numbers.hpp).
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.
@@ -62,7 +62,8 @@ class trainer {
   using state = typename Optimizer::template state<stored_type>;
 
  public:
-  /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
+  /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value, or if
+  /// the model's plan does not permit the optimizer or an option.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(std::make_unique<state>(optimizer)), options_(std::move(options)),
         programs_(model, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
@@ -131,7 +132,7 @@ class trainer {
       detail::compare_parts(mesh, part_, local, step_);
     }
     // Without the checked mode, a rank with a fault takes part in the step with zeros. Its hash
-    // differs from the hash 1 of the others, as all learn from a sum that the step computes anyway.
+    // differs from the others' hash, which is 1. All ranks learn this from a sum of the step.
     return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
                [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
   }
@@ -174,13 +175,14 @@ class trainer {
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
-  /// Returns how many squares AdamW has averaged, to continue with after continue_after().
+  /// Returns a text with the numbers of squares that AdamW has averaged, for continue_squares().
+  /// Call continue_squares() after continue_after().
   std::string numbers_of_squares() const { return sent_.text(*model_); }
   void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
-  /// than step() has written the arrays, such as a checkpoint. Delayed gradients are forgotten.
-  /// Communicates: a redistribution of each parameter that is updated apart from its storage,
-  /// unless steps begin with these.
+  /// than step() has written the arrays, as when a checkpoint is read. Delays begin anew.
+  /// Communicates: a redistribution of each parameter that is updated at one placement and stored
+  /// at another, unless steps begin with these redistributions.
   void continue_after(std::int64_t steps) {
     if (stale_) stale_->continue_at(steps);
     step_ = steps;
@@ -191,17 +193,19 @@ class trainer {
     model_->for_each_parameter([](auto& p) { p.round(); });
     renew();
   }
-  /// If parameters are stale (stale_training.hpp), makes those of all ranks equal. Collective. Call
-  /// it before a checkpoint or an evaluation, and before waiting for ranks without this mesh.
+  /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
+  /// ranks must call it before a checkpoint or an evaluation, and before they wait for each other
+  /// without this mesh.
   void settle() {
     if (stale_) stale_->settle();
   }
   /// Returns the stale training that runs the steps, or null if they are synchronous.
   auto const* stale() const { return stale_.get(); }
   Model const& model() const { return *model_; }
-  /// Returns the program of the last step, or of the first, after the passes of train::overlap.
+  /// Returns the program of the last step, or of step 0 if none was made yet, after the passes that
+  /// trainer_options::overlap asks for.
   step::program const& program() const { return programs_.program(); }
-  /// Returns when each action of the last step began and ended, or nothing without record_times.
+  /// Returns when each action of the last step began and ended; empty without record_times.
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
@@ -244,7 +248,7 @@ class trainer {
     std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
     auto const totals = sum_totals(hash, fault,
                                    clock.seconds() - programs_.walker().seconds_waited());
-    if (in_mean == 0) detail::refuse_no_targets(step_);  // now all ranks have the same batch
+    if (in_mean == 0) detail::refuse_no_targets(step_);  // sum_totals has compared the batches
     double const summed = clock.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);

@@ -20,8 +20,8 @@ namespace ashlar::train {
 
 class update_numbers {
  public:
-  /// The numbers of the updates in a program. A program of a pipeline stage has only the updates of
-  /// that stage, and delays no gradient.
+  /// Takes the delays of the gradients for the updates in program `p`. The program of a pipeline's
+  /// part has only the updates of this part, and delays no gradient.
   template <class Processor>
   update_numbers(step::program const& p, nn::delayed_gradients<Processor> const& delayed) {
     if (delayed.empty()) return;
@@ -49,7 +49,7 @@ class update_numbers {
   }
 
  private:
-  std::vector<int> delays_;  // by parameter; empty if no gradient is delayed
+  std::vector<int> delays_;  // delays in steps, by parameter; empty if no gradient is delayed
   std::int64_t first_ = 0;
 };
 

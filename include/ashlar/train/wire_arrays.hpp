@@ -5,9 +5,9 @@
 
 // The errors of wires with feedback (tensor/wire_errors.hpp), and the averages of gradients that
 // wires with momentum send (nn/errors_of_moves.hpp), as arrays that a checkpoint can keep.
-// Every rank has errors of its own, and the ranks have different numbers of them. So the errors of
-// one step of one gradient are a matrix with a row for each rank. A row is as long as that of the
-// rank that has most; the numbers behind a rank's errors are zero.
+// Every rank has errors of its own, and the ranks have different numbers of errors. So the errors
+// of one step of a gradient's synchronization are a matrix with a row for each rank. All rows are
+// as long as the row of the rank that has the most errors; shorter rows end with zeros.
 
 #include <string>
 
@@ -17,10 +17,11 @@
 
 namespace ashlar::train {
 
-/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient, and for the
-/// averages of each gradient, whose number is that behind the last step. `rows` are
-/// nn::rows_of_ranks, and `shard` is this rank's row, or null if the rank is not in the gradient's
-/// part of a pipeline. The order and the names are the same on all ranks.
+/// Calls f(name, rows, shard) for the errors of each encoded step of each gradient's
+/// synchronization, and for the averages of each gradient. The name contains the number of the
+/// step, or for averages the number of all steps. `rows` is the result of nn::rows_of_ranks, and
+/// `shard` is this rank's row, or null if the rank is not in the gradient's part of a pipeline. The
+/// order and the names are the same on all ranks.
 template <class Model, class F>
 void for_each_wire_array(Model const& model, nn::errors_of_moves& errors, F f) {
   auto const& problem = model.problem();

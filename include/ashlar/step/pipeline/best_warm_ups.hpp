@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Searches the warm-up depth of each position (warm_up.hpp) for given costs. A micro-batch is in
-// flight at position j for L_j seconds: from the start of its forward pass there to the end of its
-// backward pass there, including all transfers between. The backward pass takes B_j seconds. The
-// search begins with the depths of the better of two rules:
+// Searches for the best warm-up depth of each position (warm_up.hpp) under given costs. A
+// micro-batch is in flight at position j for L_j seconds: from the start of its forward pass there
+// to the end of its backward pass there, including all transfers in between. The backward pass
+// takes B_j seconds. The search begins with the depths of the better of two rules:
 //
 //   L_j / period               for full rate: each `period` seconds, the time of the busiest stage
 //                              or link, a new micro-batch begins (Little's law)
@@ -86,7 +86,7 @@ class warm_up_search {
     return static_cast<int>(std::clamp(depth, 1., double(most_[j])));
   }
 
-  /// Returns L_j (see above) of all positions.
+  /// Returns L_j (see the top of this file) of all positions.
   std::vector<double> flights() const {
     auto const alone = replay(with_warm_ups(std::vector<int>(size(), 1), 1), costs_, skips_);
     std::vector<double> flights;
@@ -131,7 +131,8 @@ class warm_up_search {
     return depths;
   }
 
-  /// Changes the depths of ranges of groups by small amounts while that makes the step shorter.
+  /// Divides the positions into groups of neighbours, one or more in a group. Changes the depths of
+  /// ranges of groups by small amounts while that makes the step shorter.
   void change() {
     double const passes = 2. * micro_batches_ * double(size());
     std::size_t group = 1;
@@ -191,9 +192,9 @@ class warm_up_search {
 
 }  // namespace detail
 
-/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its
-/// stage, and the largest depth that its memory permits. `skips` has the transfers of skips between
-/// stages.
+/// Returns the best warm-up depths that the search has found, one for each position. `costs` and
+/// `most` have an entry for each position: the seconds of its stage, and the largest depth that its
+/// memory permits. `skips` has the transfers of skips between stages.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most, skip_transfers const& skips = {}) {
   return detail::warm_up_search(micro_batches, costs, skips, static_cast<std::vector<int>&&>(most))

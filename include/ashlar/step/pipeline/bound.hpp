@@ -15,8 +15,8 @@
 //   after  what follows its last pass, such as the synchronization of gradients
 //
 // Under every schedule a step takes at least head + work + after of any position. If backward
-// passes are whole, the last one of a position is followed by the tail and then by `after` of the
-// part of the first stage, so a step takes at least head + work + tail + this `after`. If backward
+// passes are whole, the tail follows the last backward pass of a position, and then `after` of the
+// part of the first stage. So a step takes at least head + work + tail + this `after`. If backward
 // passes are split, gradients of parameters may fill the time of the tail. Then a step takes at
 // least head + m (F + I) + tail + W of the first stage + `after` of its part. A step also takes at
 // least m times the seconds for which one micro-batch keeps a link busy.
@@ -60,16 +60,17 @@ constexpr double longest_on_links(schedule const& shape, pipeline_costs const& c
 
 }  // namespace detail
 
-/// Returns the bound. `shape` is a schedule whose order does not matter. `split` says whether the
-/// backward pass may be split. `skips` has the transfers of skips between stages. `after` has an
-/// entry for each stage: its share of the seconds that follow the last pass of its part. If `after`
-/// is empty, no such seconds count.
+/// Returns the bound in seconds. `shape` is a schedule whose order does not matter. `split` says
+/// whether the backward pass may be split. `skips` has the transfers of skips between stages.
+/// `after` has an entry for each stage: its share of the seconds that follow the last pass of its
+/// part. If `after` is empty, no such seconds count.
 constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool split,
                        skip_transfers const& skips = {}, std::vector<double> const& after = {}) {
   double const m = shape.micro_batches;
   int const stages = shape.stages();
   auto const at = [&](int stage) -> stage_costs const& { return costs.data()[stage]; };
-  // Returns the `seconds` of a transfer between `stage` and the next one, or 0 within one part.
+  // Returns the `seconds` of a transfer between `stage` and the next stage, or 0 if both are on one
+  // part.
   auto const between = [&](int stage, double seconds) {
     return shape.position_of(stage) == shape.position_of(stage + 1) ? 0 : seconds;
   };

@@ -5,23 +5,23 @@
 
 // Schedules with warm-ups (warm_up.hpp) that delay the gradients of parameters. The backward pass
 // is split: a part sends the gradient of its input (I) before it computes the gradients of its
-// parameters (W). Position j runs d forward passes ahead, and the W of a micro-batch follows the I
-// of the micro-batch that is w numbers later:
+// parameters (W). Position j runs d forward passes ahead, and the W of micro-batch k follows the I
+// of micro-batch k + w:
 //
 //   F F .. F   I W F   I W F   ..   I W   W W .. W        d = depths[j], w = delays[j]
 //
-// So W fills the time in which a part would wait for a transfer or for the end of the pipeline. The
-// part has at most d micro-batches for which I is missing, and d + w for which W is missing. The
-// schedule can run for every list of delays if it can run without delays.
+// So W fills the time in which a part would wait for a transfer or for the end of the pipeline. At
+// any time, at most d micro-batches of the part have run F but not I, and at most d + w have run F
+// but not W. If the schedule can run without delays, it can run with every list of delays.
 //
 // Let s equal stages take F, I and W seconds, and transfers none. With at least a s micro-batches,
 // the depths a (s - j) - (a - 1) and the delays b j, where b <= a, give the bubble
 //
 //   (s - 1) max(F, F + I - b W)
 //
-// With a = b = 1 this is the bubble of ZB-H1, at the memory of 1F1B's first position. With a = b =
-// 2 it is that of ZB-H2. The first forward pass reaches the last position after (s - 1) F, so no
-// schedule has a smaller bubble than (s - 1) F.
+// With a = b = 1 this is the bubble of ZB-H1, and each position needs as much memory as the first
+// position under 1F1B. With a = b = 2 this is the bubble of ZB-H2. The first forward pass reaches
+// the last position after (s - 1) F, so no schedule has a smaller bubble than (s - 1) F.
 
 #include <algorithm>
 #include <limits>
@@ -68,11 +68,12 @@ constexpr schedule with_delayed_weights(std::span<int const> depths, std::span<i
 
 namespace detail {
 
-/// Searches the depths and delays for given costs. First it tries depths that grow by an equal
-/// number a from each position to the position before, and delays that grow by a number b from each
-/// position to the next, for multiples a and b of one half. It ends when a step is as short as the
-/// bound (bound.hpp). Then it makes delays and depths as small as it can without a longer step,
-/// since each micro-batch in flight costs memory. It replays a limited number of passes.
+/// Searches for the depths and delays that are best under given costs. First it tries depths that
+/// grow by a number a from each position to the position before, and delays that grow by a number b
+/// from each position to the next. a and b are multiples of one half. It stops trying when a step
+/// is as short as the bound (bound.hpp). Then it makes delays and depths as small as it can without
+/// a longer step, since each micro-batch in flight costs memory. It replays a limited number of
+/// passes.
 class delay_search {
  public:
   delay_search(int micro_batches, pipeline_costs const& costs, skip_transfers const& skips,
@@ -113,7 +114,8 @@ class delay_search {
     return seconds < 0 ? std::numeric_limits<double>::infinity() : seconds;
   }
 
-  /// Returns depths and delays that grow by a / 2 and b / 2, as far as most_ permits.
+  /// Returns depths that grow by a / 2 from each position to the one before, and delays that grow
+  /// by b / 2 from each position to the next, as far as most_ permits.
   numbers rule(int a, int b) const {
     numbers n;
     for (std::size_t j = 0; j < size(); ++j) {

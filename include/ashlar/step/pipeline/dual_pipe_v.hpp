@@ -6,7 +6,7 @@
 // DualPipeV (DeepSeek's DualPipe, cut in half by Sea AI Lab): each part has two chunks in a vee
 // (schedule.hpp). A forward pass of one chunk stands beside a backward pass of the other chunk, so
 // that the transfers of one chunk travel while the other chunk computes. There are s positions and
-// m micro-batches, and r = s - 1 - j positions lie behind position j. The part at position j runs
+// m micro-batches, and r = s - 1 - j positions come after position j. The part at position j runs
 //
 //   times             passes (the number after the point is the chunk)
 //   2 r               F.0
@@ -18,11 +18,11 @@
 //   r                 W I.0
 //   j + 1             W
 //
-// Each W is the oldest one that has not run yet. At most 2 s + 1 micro-batches are in flight, where
+// Each W is the oldest W that has not run yet. At most 2 s + 1 micro-batches are in flight, where
 // a micro-batch counts once for each chunk in which it is in flight. The published bubble is
-// (s - 1) (F&B + B - 3 W) seconds, where B = I + W, and F&B is a pair of an F and the B beside it,
-// run as one pass. Here the F of a pair sends its result before the B begins. So if F = I = W and
-// transfers take no time, the bubble is only (s - 1) F.
+// (s - 1) (F&B + B - 3 W) seconds. B is I + W, and F&B is a pair of an F and the B beside it, run
+// as one pass. In this library, the F of a pair sends its result before the B begins. So if
+// F = I = W and transfers take no time, the bubble is only (s - 1) F.
 
 #include <string>
 
@@ -43,7 +43,7 @@ class dual_pipe_order {
     if (what == pass::input_gradient)
       waiting_.push_back({pass::weight_gradient, a.micro_batch, chunk});
   }
-  /// Adds the oldest weight gradient that is still to come.
+  /// Adds the oldest weight gradient that was not added yet.
   constexpr void add_weight_gradient() { made_.push_back(waiting_.data()[weights_++]); }
   constexpr std::vector<action> const& made() const { return made_; }
 
@@ -55,7 +55,7 @@ class dual_pipe_order {
 
 }  // namespace detail
 
-/// Returns the schedule DualPipeV. Throws ashlar::error if there are fewer micro-batches than two
+/// Returns the schedule DualPipeV. Throws ashlar::error if there are fewer than two micro-batches
 /// for each position.
 constexpr schedule dual_pipe_v(int positions, int micro_batches) {
   if (micro_batches < 2 * positions)

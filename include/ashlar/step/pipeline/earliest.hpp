@@ -44,7 +44,9 @@ class earliest {
 
   int leaves_ = 1;
   scratch<double> times_;
-  scratch<int> winners_;  // the part of each node: node 1 is the root, below n are 2 n and 2 n + 1
+  // The earliest part below each node. Node 1 is the root. The children of node n are 2 n and
+  // 2 n + 1.
+  scratch<int> winners_;
 };
 
 }  // namespace ashlar::pipelines::detail

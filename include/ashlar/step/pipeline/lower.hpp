@@ -18,7 +18,7 @@ namespace ashlar::pipelines {
 struct lowered_line {
   bool is_transfer = false;
   int position = 0;  ///< position of the part that runs the pass or sends
-  int target = 0;    ///< position of the part that receives; for a pass equal to `position`
+  int target = 0;    ///< position of the part that receives; for a pass, the same as `position`
   action what;       ///< the pass; for a transfer, the pass whose result it carries
   /// The number of the skip whose input or gradient the transfer carries. -1 means that it carries
   /// the tensor that the pass makes for the stage before or after.

@@ -7,16 +7,17 @@
 // follows the common order of all parts (lower.hpp), from which three rules lead to the order of
 // one part:
 //
-//   begin_receive   If receives begin ahead: one sending pass earlier, at the place in the common
-//                   order of the transfers of the sender's previous pass that sends to this part.
-//                   The receives of the first such pass begin at the start of the step. If receives
-//                   do not begin ahead: at the transfer's own place
-//   end_sends       right before a later pass's first send to the same part begins
+//   begin_receive   If receives begin ahead: where the common order has the transfers of the
+//                   previous pass with which the same sender sends to this part. The receives of
+//                   the sender's first such pass begin at the start of the step. If receives do not
+//                   begin ahead: at the transfer's own place
+//   end_sends       The sends of a pass to another part end right before a later pass begins its
+//                   first send to that part
 //   begin_send      at the transfer's own place, which is right after the pass
 //
-// build_stage.hpp says why, and search/pipeline_memory.hpp counts the tensors that are in memory
-// for this reason. A receive ends before the pass that reads its tensor, and the last sends to each
-// part end after the last pass. Neither has a line here.
+// build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the
+// tensors that are in memory because of them. A receive ends before the pass that reads its tensor,
+// and the last sends to each part end after the last pass. These ends have no lines here.
 
 #include <deque>
 #include <map>
@@ -42,8 +43,8 @@ inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lin
   std::map<int, std::deque<lowered_line const*>> arriving;  // by sender: receives still to begin
   for (auto const& line : lines)
     if (line.is_transfer && line.target == position) arriving[line.position].push_back(&line);
-  // Begins the next receive from a part. If receives begin ahead, begins those of all tensors that
-  // the same pass sends to this part.
+  // Begins the next receive from a part. If receives begin ahead, also begins the receives of the
+  // other tensors that the same pass sends to this part.
   auto const receive_next = [&](int from) {
     auto& own = arriving[from];
     if (own.empty()) return;
@@ -55,7 +56,7 @@ inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lin
   };
   if (receives_ahead)
     for (auto const& sender : arriving) receive_next(sender.first);
-  std::map<int, action> arrived;  // by sender: the pass that made its last transfer
+  std::map<int, action> arrived;  // by sender: the pass whose result its last transfer carries
   std::map<int, int> sent_after;  // by receiver: the number of the last pass that sent to it
   int passes = 0;
   for (auto const& line : lines) {

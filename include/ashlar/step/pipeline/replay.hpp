@@ -7,7 +7,7 @@
 // begins when its part is free and the tensors that it reads have arrived. Parts compute while they
 // send and receive. Between two positions there is a link for each direction. A link carries one
 // transfer at a time, in the order in which the sending passes end. If a pass makes a tensor for a
-// neighbour and one for the other end of a skip, the neighbour's goes first.
+// neighbour and one for the other end of a skip, the neighbour's tensor goes first.
 //
 // A part whose pass has made a tensor waits until it can begin to send it, that is, until the
 // tensors of its earlier passes for the same part have been sent. So one pass of a part can run
@@ -69,7 +69,7 @@ struct arrival {
 };
 
 /// Simulates a pipeline. Passes are added one after another. The clock knows when each part and
-/// each link becomes free, and when each tensor is there.
+/// each link becomes free, and when each tensor has arrived.
 class pipeline_clock {
  public:
   /// Makes a clock at time 0, before any pass. Adds each later transfer to `sent`, unless `sent` is
@@ -106,7 +106,7 @@ class pipeline_clock {
   /// the last one.
   constexpr double free_at(int position) const { return free_.data()[position]; }
 
-  /// Runs a pass whose input is there, and the transfers of its results.
+  /// Runs a pass whose input has arrived, and the transfers of its results.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
     auto& own = at(stage, m);
@@ -116,8 +116,8 @@ class pipeline_clock {
     double& free = free_.data()[position];
     free = end;
     ++passes_;
-    // Returns when the tensor for stage `to` arrives. Afterwards, the part is free when all sends
-    // of this pass can have begun.
+    // Returns when the tensor for stage `to` arrives. If the send cannot begin at once, the part
+    // becomes free only when the send can begin.
     auto const send = [&](int link, double seconds, int to, int skip) {
       if (link == none) return end;
       double& busy = links_.data()[link];
@@ -151,7 +151,7 @@ class pipeline_clock {
  private:
   static constexpr int none = -1;
 
-  /// Returns when all tensors that a pass reads are there, or a negative number if that is not
+  /// Returns when all tensors that a pass reads have arrived, or a negative number if that is not
   /// known yet.
   constexpr double ready_of(int stage, action const& a) const {
     auto const m = static_cast<std::size_t>(a.micro_batch);
@@ -220,7 +220,7 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs, skips, &t.transfers);
-  detail::earliest ends(s.positions);  // by position: end of the next pass, if its input is there
+  detail::earliest ends(s.positions);  // by position: end of the next pass, or `never` if unknown
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
     double end = detail::earliest::never;

@@ -15,14 +15,14 @@
 //
 //   zb_h1   ahead s - j, held s                 the memory that the first stage has with 1F1B
 //   zb_h2   ahead 2 (s - j) - 1, held 2 s - 1   about twice the memory of zb_h1
-//   zb_v    ahead 2 s, held 2 s                 two chunks a part in a vee; the memory of zb_h1
+//   zb_v    ahead 2 s, held 2 s                 two chunks per part in a vee; the memory of zb_h1
 //
 // An order is made by a simulation with given costs. Whenever a part is free, it runs the most
-// urgent pass whose input is there: I before F before W, and a later chunk before an earlier one.
-// Orders with these two variations are tried too, and the shortest of all is returned:
+// urgent pass whose input has arrived: I before F before W, and a later chunk before an earlier
+// one. Orders with these two variations are tried too, and the shortest of all is returned:
 //
-//   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
-//             that the two alternate as in 1F1B
+//   in turn   a part whose limits permit a forward pass waits for the input of this pass before it
+//             runs the next I, so that F and I alternate as in 1F1B
 //   waiting   W comes before F while more than a certain number of W wait. This number is larger
 //             at later positions
 
@@ -60,8 +60,8 @@ class split_builder {
   split_builder(split_builder const&) = delete;  // the clock refers to the schedule
   split_builder& operator=(split_builder const&) = delete;
 
-  /// Returns the order, or an empty one if at some time the limits let no pass run, or if the order
-  /// takes at least `most` seconds.
+  /// Returns the order. Returns an empty one if at some time the limits permit no pass, or if the
+  /// order takes at least `most` seconds.
   constexpr schedule run(double most) {
     for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {

@@ -63,10 +63,10 @@ inline std::string_view take_word(std::string_view& text, std::string_view ends)
 
 }  // namespace detail
 
-/// Reads a schedule from a text of the form above. The schedule has one micro-batch more than the
-/// largest micro-batch number in the text, and likewise for chunks. Throws ashlar::error with the
-/// number of the line if the text is not of this form. fault_of (check.hpp) tells whether the
-/// schedule can run.
+/// Reads a schedule from a text of the form above. The largest micro-batch number and the largest
+/// chunk number in the text determine how many micro-batches and chunks the schedule has. Throws
+/// ashlar::error with the number of the line if the text is not of this form. fault_of (check.hpp)
+/// tells whether the schedule can run.
 inline schedule parse_schedule(std::string_view text) {
   schedule s{0, 0, 0, wiring::straight, {}};
   for (int line = 1; !text.empty(); ++line) {

@@ -6,7 +6,7 @@
 // The four rankers of `tune` behind one interface:
 //
 //   corrected    ours: the timeline's seconds times a learned correction (corrected_ranker.hpp)
-//   linear       AutoDist: linear in the twelve totals
+//   linear       AutoDist: linear in the twelve totals (strategy_features.hpp)
 //   perceptron   AutoDist: one hidden layer on the twelve totals
 //   recurrent    AutoDist: the bidirectional LSTM on the features of all variables
 //
@@ -37,7 +37,7 @@ struct described_candidate {
   candidate strategy;
   strategy_features features;
   price predicted;   ///< the price that the ranker predicts, if it needs one
-  double score = 0;  ///< set by the caller
+  double score = 0;  ///< the result of candidate_ranker::score, which the caller sets
 };
 
 class candidate_ranker {
@@ -90,8 +90,8 @@ class candidate_ranker {
   /// Returns the numbers of at most `count` candidates that are to be measured next. `list` must be
   /// in the order of the scores, the best first. The corrected ranker chooses by confidence bounds.
   /// The others choose greedily, as AutoTVM does (Chen et al., NeurIPS 2018): by the score, scaled
-  /// to 0 .. 1, plus `diversity` times the share of the parameters whose strategy no candidate
-  /// chosen before has.
+  /// to 0 .. 1, plus `diversity` times the share of the parameters whose strategy in this candidate
+  /// is in none of the candidates that were chosen before it.
   std::vector<std::size_t> choose(std::vector<described_candidate> const& list, int count,
                                   double diversity) const {
     if (kind_ == ranker_kind::corrected) {
@@ -143,7 +143,8 @@ class candidate_ranker {
     is_trained_ = true;
   }
 
-  /// Trials of different clusters are not compared with each other.
+  /// Trains the ranker with the trials of one cluster after another, since trials of different
+  /// clusters cannot be compared with each other.
   void fit_to_spaces(std::vector<trial> list) {
     while (!list.empty()) {
       std::vector<trial> of_one, rest;

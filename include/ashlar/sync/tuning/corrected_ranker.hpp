@@ -13,8 +13,8 @@
 // prediction is made on a machine with the figures that were learned before, and the regression is
 // repeated there (the Gauss-Newton method).
 //
-//   other clusters   w is fitted to their trials first. The result w0 is what this cluster begins
-//                    with, and towards which w is drawn.
+//   other clusters   w is fitted to their trials first. The learning on this cluster begins with
+//                    the result w0, towards which the penalty draws w.
 //   penalty          λ = 0.0025 = (σ / 0.3)²: measurements are off by about σ = 1.5 %, and the
 //                    logarithms of factors by about 0.3 from what is assumed
 //   choosing         the candidates of a round are those with the largest sums of the score and two
@@ -41,12 +41,13 @@ class corrected_ranker {
   explicit corrected_ranker(strategy_space const& space)
       : space_(&space), learned_(space.machine()) {}
 
-  /// Learns from the trials of this cluster, and from those of others. `own` must begin with the
-  /// trials of the call before.
+  /// Learns from the trials of this cluster, `own`, and of other clusters, `others`. `own` must
+  /// begin with the trials of the previous call.
   void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
     influences const earlier = others.size() < least ? influences{}
                                                      : ridge(others).weights({}, penalty);
-    // Trials are priced anew after the first ones, and whenever their number has grown by half.
+    // All trials are priced anew after the first trials, and whenever their number has grown by
+    // half.
     bool const moves = at_.empty() || 2 * own.size() >= 3 * moved_with_;
     for (int times = moves ? 2 : 1; times > 0; --times) {
       if (moves) {
@@ -66,8 +67,8 @@ class corrected_ranker {
     return price_of(program_of(*space_, space_->plan_of(c), c.division));
   }
 
-  /// Returns the score of a candidate, whose price is that of price_of. A higher score means a
-  /// faster step.
+  /// Returns the score of a candidate. `p` is the result of price_of for this candidate. A higher
+  /// score means a faster step.
   double score(price const& p) const { return -std::log(p.seconds) - dot(rest_, p.slopes); }
 
   /// Returns the numbers of at most `count` candidates with these prices, to be measured next.
@@ -90,8 +91,8 @@ class corrected_ranker {
     return chosen;
   }
 
-  /// Returns the learned logarithms of the factors between true and assumed figures, divided by the
-  /// factor of computations.
+  /// Returns the logarithms of the learned factors between true and assumed figures. Each factor is
+  /// relative to the factor of computations, which is not learned (influences.hpp).
   influences weights() const {
     influences w = moved_;
     for (std::size_t k = 0; k < w.size(); ++k) w[k] += rest_[k];
@@ -99,7 +100,7 @@ class corrected_ranker {
   }
 
  private:
-  static constexpr std::size_t least = 4;  // trials from which something is learned
+  static constexpr std::size_t least = 4;  // the fewest trials from which anything is learned
   static constexpr double penalty = 0.0025;
   static constexpr double sigma = 0.015;
   static constexpr double most = 2;  // the largest logarithm of a factor
@@ -125,9 +126,9 @@ class corrected_ranker {
   }
 
   strategy_space const* space_;
-  machine learned_;  // the assumed machine times exp(moved_)
+  machine learned_;  // the assumed machine, with its figures times exp(moved_)
   influences moved_{}, rest_{};
-  std::vector<trial> at_;  // the trials of this cluster, predicted on this machine
+  std::vector<trial> at_;  // the trials of this cluster, predicted on machine learned_
   std::size_t moved_with_ = 0;
 };
 

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The fidelity of a ranker (AutoDist, section 2.4): the highest of its scores below which it ranks
-// the trials right. There it is trusted, so candidates with lower scores are rejected.
+// The fidelity level of a ranker (AutoDist, section 2.4): the highest of its scores below which it
+// ranks the trials right. Below this level the ranker is trusted, so candidates with such scores,
+// which stand for slow steps, are rejected.
 
 #include <algorithm>
 #include <cstddef>

@@ -11,8 +11,8 @@
 //   add_gradient(x, slope, gradient)  adds slope times the derivatives of the score with respect to
 //                                     the weights
 //
-// The loss is the pairwise logistic loss within batches (pairwise_loss.hpp), the optimizer Adam
-// (Kingma and Ba, ICLR 2015). Everything is deterministic by the seed.
+// The loss is the pairwise logistic loss within batches (pairwise_loss.hpp), and the optimizer is
+// Adam (Kingma and Ba, ICLR 2015). The result depends only on the data, the options and the seed.
 
 #include <algorithm>
 #include <cmath>

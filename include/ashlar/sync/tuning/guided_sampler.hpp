@@ -3,8 +3,10 @@
 
 #pragma once
 
-// Draws candidates of a strategy space by a seed. `draw` follows the guidance rules of AutoDist's
-// sampler (its reference code; the paper's section 2.4). Its choices map to strategies here:
+// Draws random candidates of a strategy space from a seed. `draw` follows the guidance rules of
+// AutoDist's sampler (its reference code; the paper's section 2.4). AutoDist synchronizes a
+// variable by a parameter server (PS) or by an all-reduce (AR), and may partition it. These choices
+// map to strategies here:
 //
 //   the variable is partitioned  never up to 100,000 bytes, always from 64 MiB on, else with the
 //                                probability (bytes - low) / (high - low)
@@ -38,7 +40,7 @@ namespace ashlar::sync {
 struct sampler_options {
   double low = 1e5;        ///< variables up to this many bytes are not partitioned
   double high = 64 << 20;  ///< variables from this many bytes on are always partitioned
-  int most_groups = 20;    ///< the most buckets
+  int most_groups = 20;    ///< the largest number of buckets of a candidate
   /// Whether candidates have buckets of their own. If not, the library divides the gradients.
   bool divides = true;
 };
@@ -121,8 +123,8 @@ class guided_sampler {
            uniform() < (bytes - options_.low) / (options_.high - options_.low);
   }
 
-  /// Draws an owner for each parameter whose strategy needs one and that has none yet, and takes
-  /// the owners of others away.
+  /// Draws an owner for each parameter whose strategy needs one and that has none yet. Removes the
+  /// owners of the parameters whose strategies need none.
   void deal(candidate& c) {
     auto const ranks = static_cast<std::size_t>(space_.mesh().ranks());
     std::vector<double> load(ranks, 0);
@@ -152,7 +154,8 @@ class guided_sampler {
     }
   }
 
-  /// Draws one of the ranks that can be owners. `total` is the sum of all loads in the end.
+  /// Draws one of `ranks`, which can be owners. `total` is the sum of all loads after the last
+  /// draw.
   int owner_by(std::vector<double> const& load, double total, std::vector<int> const& ranks) {
     double const equal = total / double(ranks.size());
     if (ranks.size() < 2 || !(equal > 0)) return ranks[0];

@@ -4,9 +4,9 @@
 #pragma once
 
 // The figures of a machine, and how much each of them influences the seconds of a step. The
-// influence of a figure is the elasticity of these seconds: if it grows by a quarter, the seconds
-// grow by the factor 1.25 to the power of the influence (price.hpp). So 0 means that the figure
-// does not matter, and 1 that the seconds are proportional to it:
+// influence of a figure is the elasticity of these seconds: if the figure grows by a quarter, the
+// seconds grow by the factor 1.25 to the power of the influence (price.hpp). So 0 means that the
+// figure does not matter, and 1 that the seconds are proportional to it:
 //
 //   intra, inter alpha         seconds of a message inside a node, between nodes
 //   intra, inter beta          seconds of a byte inside a node, between nodes (with machine::flow)
@@ -15,9 +15,10 @@
 //   all-to-all
 //   coding                     seconds of encoding and decoding
 //
-// If the true figures are the assumed ones times factors f, then log(true / predicted) is in first
-// order the sum of influence · log f. corrected_ranker.hpp learns the logarithms of f. Work is left
-// out: all candidates compute the same, so its factor is that of all other figures together.
+// If the true figures are the assumed ones times factors f, then log(true / predicted) is to first
+// order the sum of influence · log f. corrected_ranker.hpp learns the logarithms of f. The speed of
+// computations is no figure: if all figures and the seconds of computations had the same factor,
+// the ranking would not change. So each f is relative to the factor of computations.
 
 #include <array>
 
@@ -40,7 +41,7 @@ enum class influence : signed char {
 inline constexpr int influences_size = static_cast<int>(influence::coding) + 1;
 using influences = std::array<double, influences_size>;
 
-/// Returns machine `m` with a figure that is larger by a factor.
+/// Returns machine `m` with figure `what` multiplied by `factor`.
 constexpr machine scaled(machine m, influence what, double factor) {
   auto const scale = [&](link& general, collective_links& single, bool alpha, bool beta) {
     if (alpha) general.alpha *= factor;

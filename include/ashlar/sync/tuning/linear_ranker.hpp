@@ -9,8 +9,8 @@
 //   linear_ranker   w · z + b
 //   mlp_ranker      v · elu(W z + a) + b, one hidden layer
 //
-// z are the totals of which the mean over the trials is subtracted, divided by their standard
-// deviation (scaling). Totals that are equal in all trials become 0.
+// z are the totals minus their means over the trials, divided by their standard deviations
+// (scaling). Totals that are equal in all trials become 0.
 
 #include <array>
 #include <cmath>
@@ -103,7 +103,8 @@ class mlp_ranker {
  private:
   static constexpr std::size_t inputs = std::tuple_size_v<strategy_totals>;
 
-  // For each hidden unit: the weights of its inputs, its bias, and its weight in the score.
+  // weights_ has for each hidden unit the weights of its inputs, its bias, and its weight in the
+  // score. The bias of the score is last.
   double before(strategy_totals const& z, std::size_t h) const {
     double const* const row = weights_.data() + h * (inputs + 2);
     double sum = row[inputs];

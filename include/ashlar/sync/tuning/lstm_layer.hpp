@@ -3,8 +3,8 @@
 
 #pragma once
 
-// One direction of one layer of a long short-term memory (Hochreiter and Schmidhuber, 1997),
-// forward and backward through time, in double:
+// One direction of one layer of a long short-term memory (Hochreiter and Schmidhuber, 1997), with
+// its forward pass and its backward pass (through time), in double:
 //
 //   i, f, o = sigmoid(W x + U h' + b),   g = tanh(W x + U h' + b)
 //   c = f c' + i g,                      h = o tanh(c)
@@ -32,8 +32,8 @@ struct lstm_layer {
     vector_sequence cells, outputs;
   };
 
-  /// Runs over x in its order, or from its last entry to its first one. Entry k of the result
-  /// belongs to x[k].
+  /// Runs over x in its order or, if `reversed`, from its last entry to its first one. Entry k of
+  /// the result belongs to x[k].
   state forward(double const* w, vector_sequence const& x, bool reversed) const {
     state made{vector_sequence(x.size()), vector_sequence(x.size()), vector_sequence(x.size())};
     std::vector<double> const none(hidden, 0);
@@ -60,8 +60,8 @@ struct lstm_layer {
     return made;
   }
 
-  /// Adds the derivatives with respect to the weights to `dw`, and those with respect to x to `dx`.
-  /// `dh` has the derivatives with respect to the outputs.
+  /// Adds the derivatives of the score with respect to the weights to `dw`, and those with respect
+  /// to x to `dx`. `dh` has the derivatives of the score with respect to the outputs.
   void backward(double const* w, vector_sequence const& x, bool reversed, state const& s,
                 vector_sequence const& dh, double* dw, vector_sequence& dx) const {
     std::vector<double> const none(hidden, 0);

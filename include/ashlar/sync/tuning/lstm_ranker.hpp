@@ -7,7 +7,8 @@
 // (strategy_features.hpp):
 //
 //   each variable   a multilayer perceptron: 631 - wide - relu - narrow
-//   all of them     a bidirectional LSTM of some layers; a layer reads both directions of the one before
+//   all of them     a bidirectional LSTM of some layers; each layer reads the outputs of both
+//                   directions of the layer before
 //   score           w · (the last states of both directions) + b
 //
 // The reference code has wide = 128, narrow = 32, hidden = 128 and 3 layers. The sizes by default
@@ -92,7 +93,8 @@ class lstm_ranker {
 
   struct placed_layer {
     lstm_layer layer;
-    /// The index of the first weight of this layer. The weights of the other direction follow.
+    /// The index of the first weight of the layer's forward direction. The weights of its other
+    /// direction follow.
     std::size_t first = 0;
   };
   struct layer_state {
@@ -146,8 +148,8 @@ class lstm_ranker {
     return made;
   }
 
-  /// Adds the derivatives with respect to the weights of the perceptron. `slope` has the
-  /// derivatives with respect to its outputs.
+  /// Adds the derivatives of the score with respect to the weights of the perceptron to `gradient`.
+  /// `slope` has the derivatives of the score with respect to the perceptron's outputs.
   void add_of_variable(sparse_features const& v, std::vector<double> const& wide,
                        std::vector<double> const& slope, std::vector<double>& gradient) const {
     std::vector<double> inner(sizes_.wide, 0);

@@ -7,8 +7,9 @@
 // enough count: by more than `tie`, as a fraction of the difference between the slowest and the
 // fastest of the list.
 //
-//   pairwise_loss      mean over the pairs of log(1 + exp(slow - fast)), of the scores, and its
-//                      gradient (pairwise logistic loss; Burges et al., ICML 2005)
+//   pairwise_loss      mean over the pairs of log(1 + exp(s - f)), where s is the score of the
+//                      slower step and f that of the faster one, and the gradient of this mean
+//                      (pairwise logistic loss; Burges et al., ICML 2005)
 //   ranking_accuracy   the share of the pairs that are in the right order; equal scores count half
 
 #include <algorithm>
@@ -20,10 +21,11 @@ namespace ashlar::sync {
 
 namespace detail {
 
-/// The fraction of the range of seconds by which a pair of steps differs at least.
+/// Two steps count as a pair if their seconds differ by more than this fraction of the range of all
+/// seconds.
 inline constexpr double tie = 0.005;
 
-/// Calls f(fast, slow) for each pair of steps that differ by more than the fraction `tie`.
+/// Calls f(fast, slow) with the indices of each pair of steps that differ enough.
 template <class F>
 void for_each_pair(std::vector<double> const& seconds, F f) {
   if (seconds.size() < 2) return;

@@ -22,11 +22,11 @@ namespace ashlar::sync {
 struct price {
   double seconds = 0;   ///< seconds of a step
   bool fits = true;     ///< whether the step fits in the memory of the machine
-  influences slopes{};  ///< only if they were asked for and the step fits
+  influences slopes{};  ///< influences on `seconds`; 0 if not asked for or the step does not fit
 };
 
-/// Returns the program of a step of a candidate's plan. If problem::overlap is set, it is the one
-/// in which communication overlaps with computations.
+/// Returns the program of a step of a candidate's plan. If problem::overlap is set, communication
+/// overlaps with computations in this program.
 inline search::program program_of(strategy_space const& space, search::plan const& plan,
                                   search::bucket_rule const& division) {
   if (!space.net().overlap) return search::build(space.net(), plan, space.machine());

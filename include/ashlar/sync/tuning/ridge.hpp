@@ -31,7 +31,7 @@ constexpr double dot(influences const& a, influences const& b) {
 
 class ridge {
  public:
-  /// Trials of one cluster, or of several ones.
+  /// `list` has trials of one cluster or of several clusters.
   explicit ridge(std::vector<trial> const& list) {
     for (auto const& t : list)
       for (std::size_t k = 0; k < n; ++k) mean_[k] += t.slopes[k] / double(list.size());
@@ -51,7 +51,7 @@ class ridge {
     }
   }
 
-  /// Returns the weights. Expects a positive penalty.
+  /// Returns the weights w, with w0 = `around` and λ = `penalty`. Expects a positive penalty.
   influences weights(influences const& around, double penalty) const {
     influences right{};
     for (auto const& r : rows_)
@@ -63,8 +63,8 @@ class ridge {
     return w;
   }
 
-  /// Returns how uncertain the correction of a candidate is, in units of the trials' deviation.
-  /// Expects trials of one cluster.
+  /// Returns the standard deviation of the correction of a candidate with influences `x`, divided
+  /// by σ. Expects trials of one cluster.
   double deviation(influences x, double penalty) const {
     for (std::size_t k = 0; k < n; ++k) x[k] -= mean_[k];
     double const square = dot(x, solved(factor(penalty), x));

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// What AutoDist's rankers see of a candidate: the features of its reference code, which are made
-// from model, cluster and strategy without any prediction of a step's seconds. Transfers inside a
-// node count only on meshes of one node.
+// What AutoDist's rankers see of a candidate: the features of AutoDist's reference code, which are
+// made from model, cluster and strategy without any prediction of a step's seconds. PS is short for
+// parameter server. Transfers inside a node count only on meshes of one node.
 //
 // Twelve totals = {transmission, overhead, latency} x {largest server, all servers, largest group,
 // all groups}:
 //
 //                  a server's part of a variable              a group of all-reduces
-//   transmission   seconds: bytes x beta x (the other nodes   seconds: bytes x beta
-//                  send; the other nodes, or all ranks of
-//                  them if the value is read at use, receive)
+//   transmission   seconds: bytes x beta x (senders +         seconds: bytes x beta
+//                  receivers). The other nodes send. They
+//                  also receive, or all of their ranks do
+//                  if the value is read at use
 //   overhead       the number of other nodes                  1
 //   latency        ranks of a node                            ranks of a node
 //
@@ -31,8 +32,8 @@
 //   all-reduce                       all-reduce
 //
 // The equal parts of a variable make one vector here, with all of its servers; in the reference
-// code each part has its own. If the division into buckets is left to the library, groups are those
-// of 25 MiB.
+// code each part has a vector of its own. If the library decides the division into buckets, groups
+// are buckets of 25 MiB.
 
 #include <algorithm>
 #include <cstddef>
@@ -59,13 +60,14 @@ using sparse_features = std::vector<std::pair<int, double>>;
 
 /// The features of a candidate.
 struct strategy_features {
-  strategy_totals totals{};                ///< [3 * which + what], in the order of the table
+  /// [3 * k + i]: entry i of the first list at the top of this file for entry k of the second list.
+  strategy_totals totals{};
   std::vector<sparse_features> variables;  ///< one for each parameter of the space
 };
 
 namespace detail {
 
-/// Computes the features of one candidate after another.
+/// Computes the features of a candidate.
 class feature_fold {
  public:
   feature_fold(strategy_space const& space, candidate const& c) : space_(space), c_(c) {
@@ -116,7 +118,7 @@ class feature_fold {
   };
   struct variable_part {
     bool is_ps = false;
-    double bytes = 0;  ///< that one server has, or that the nodes all-reduce
+    double bytes = 0;  ///< bytes that one server has, or that the nodes all-reduce
   };
 
   static bool reads_at_use(search::parameter_choice const& s) {
@@ -141,7 +143,8 @@ class feature_fold {
     return part;
   }
 
-  /// Numbers the buckets of all-reduces, from the last parameter on, whose gradient is made first.
+  /// Numbers the buckets of all-reduces. Begins with the last parameter, since its gradient is made
+  /// first.
   void number_groups() {
     auto const& rule = c_.division;
     bool const by_number = rule.kind == search::bucketing::by_number;

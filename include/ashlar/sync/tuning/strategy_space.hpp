@@ -90,17 +90,18 @@ class strategy_space {
   ashlar::machine const& machine() const { return machine_; }
   std::vector<tuned_parameter> const& parameters() const { return parameters_; }
   std::size_t size() const { return parameters_.size(); }
-  /// Groups of equal parameters, such as those of all blocks of a net, by their numbers.
+  /// Returns the groups of equal parameters, such as those of all blocks of a net. A group has the
+  /// numbers of its parameters.
   std::vector<std::vector<int>> const& groups() const { return groups_; }
 
-  /// Returns the ranks that can be the owner of a strategy. Ranks that differ only along axes
-  /// without ownership are the same owner, of which the first one is listed. Expects a strategy of
-  /// this space that has an owner.
+  /// Returns the ranks that can be the owner under strategy `s`. Ranks that differ only along axes
+  /// along which the strategy has no owner count as one owner, and the first of them is listed.
+  /// Expects a strategy of this space that has an owner.
   std::vector<int> const& owners(search::parameter_choice const& s) const {
     return owners_[owned_axes(s.updated_at())];
   }
 
-  /// Returns the rank among `owners` that is the same owner as `rank`, or -1 if there is none.
+  /// Returns the rank in owners(s) that counts as the same owner as `rank`, or -1 if there is none.
   int first_owner(search::parameter_choice const& s, int rank) const {
     auto const axes = owned_axes(s.updated_at());
     if (axes == 0 || rank < 0 || rank >= start_.mesh.ranks()) return -1;
@@ -203,7 +204,7 @@ class strategy_space {
     return axes;
   }
 
-  /// Lists the ranks that can be owners along each set of axes that a strategy has.
+  /// Fills in the list of owners_ for the axes along which strategy `s` has an owner.
   void list_owners(search::parameter_choice const& s) {
     auto const axes = owned_axes(s.updated_at());
     auto& list = owners_[axes];
@@ -232,7 +233,8 @@ class strategy_space {
   ashlar::machine machine_;
   std::vector<tuned_parameter> parameters_;
   std::vector<std::vector<int>> groups_;
-  std::array<std::vector<int>, 1u << max_axes> owners_;  // indexed by sets of axes; bit a is axis a
+  // Indexed by sets of axes, in which bit a stands for axis a: the ranks that can be owners.
+  std::array<std::vector<int>, 1u << max_axes> owners_;
 };
 
 }  // namespace ashlar::sync

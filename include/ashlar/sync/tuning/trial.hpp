@@ -5,8 +5,8 @@
 
 // What `tune` remembers of the steps that it has measured. A log can contain trials of several
 // clusters. Trials of the same space (net, mesh, layouts and machine) can be repeated and compared
-// with each other; of others only the features and the seconds are used, to learn from them.
-// io/json/trial_file.hpp stores logs.
+// with each other. Trials of other spaces only train the ranker, by their features and their
+// seconds. io/json/trial_file.hpp stores logs.
 
 #include <array>
 #include <cstdint>
@@ -35,7 +35,7 @@ struct trial_log {
   std::vector<trial> trials;     ///< in the order in which they were measured
 };
 
-/// Returns the trials of a log that are of this space, or those that are not.
+/// Returns the trials of a log that are of this space or, if `of_it` is false, those that are not.
 inline std::vector<trial> trials_of(trial_log const& log, std::uint64_t space, bool of_it = true) {
   std::vector<trial> list;
   for (auto const& t : log.trials)

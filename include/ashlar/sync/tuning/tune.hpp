@@ -6,15 +6,17 @@
 // Finds strategies for the parameters of a plan by trials: measured steps.
 //
 //   auto const found = sync::tune(problem, plan, machine, {.trials = 20, .seed = 1},
-//                                 [&](search::plan const& p) { return measured seconds of a step; });
+//                                 [&](search::plan const& p) { return seconds of a step; });
 //
-// The loop is Algorithm 1 of AutoDist (Zhang et al., section 2.4). Both columns are options:
+// The loop is Algorithm 1 of AutoDist (Zhang et al., section 2.4). Options choose between these two
+// columns:
 //
 //                    by default                              published()
 //   first trial      the strategies of sync::optimal         none
 //   candidates       mutations of the fastest trials and     the guided sampler
 //                    of the first one
-//   ranker           predicted seconds times a correction    the bidirectional LSTM, or another network
+//   ranker           predicted seconds times a correction    the bidirectional LSTM, or another
+//                                                            network
 //   fidelity         –                                       candidates below the level are
 //                                                            rejected (fidelity.hpp)
 //   chosen           the highest upper confidence bounds     the best by score and diversity
@@ -105,7 +107,7 @@ class tuner {
     if (o.start.parameters != 0 && o.start.parameters != parameters)
       throw error("sync::tune", "the earlier trials are of another net. Give those of a net with "
                                 "the same parameters.");
-    // Without divisions of its own, this call cannot repeat a trial that had one.
+    // If this call does not divide gradients itself, it cannot repeat a trial with a division.
     for (auto const& t : o.start.trials) {
       bool const is_own = t.space == hash_ &&
                           (o.sampling.divides || t.strategy.division == search::bucket_rule{});
@@ -121,8 +123,8 @@ class tuner {
   trial_log run() {
     if (o_.starts_optimal) try_optimum();
     train();
-    // After a round without a trial, the next one may find a candidate that fits, or the space is
-    // exhausted.
+    // After a round without a trial, the next round may find a candidate that fits, or the space
+    // may be exhausted. So the loop ends only after three such rounds.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
       try_best_of(elite(proposals()));
@@ -220,7 +222,7 @@ class tuner {
     return list;
   }
 
-  /// Removes the candidates below the fidelity level, unless fewer than a round would be left.
+  /// Removes the candidates below the fidelity level, but keeps at least as many as a round tries.
   std::vector<described_candidate> elite(std::vector<described_candidate> list) {
     for (auto& c : list) c.score = ranker_.score(c);
     std::stable_sort(list.begin(), list.end(),
@@ -236,8 +238,8 @@ class tuner {
     return list;
   }
 
-  /// Finds the fidelity level of the ranker by the trials that it was not trained on yet, those of
-  /// the last round, and trains it on all.
+  /// Finds the fidelity level of the ranker with the trials of the last round, on which it was not
+  /// trained yet. Then trains the ranker on all trials.
   void learn() {
     if (o_.filters) {
       std::vector<double> scores, seconds;
@@ -294,7 +296,7 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
     else return seconds_of_step(plan);
   };
   auto how = options;
-  // Without overlap, all divisions have the same step.
+  // Without overlap, the division into buckets does not change the step.
   how.sampling.divides = takes_division && net.overlap;
   detail::tuner<decltype(measure)> run(space, how, measure);
   basic_tuned<N> made;
