@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a job ends if its collectives hang. The watchdog, which ends the process, runs on a
-// fake device. Also tests the messages for NCCL failures.
+// Tests how the watchdog ends a job whose collectives hang. A fake device stands in for the GPU.
+// Also tests the messages for NCCL failures.
 
 #include <atomic>
 
