@@ -171,7 +171,7 @@ TEST_CASE("every rank reads its part of the same batches, from every kind of fil
         CHECK(data.bytes_read() == 4 * tokens_of_part(trainer.part()) * sizes[f]);
         CHECK(data.position(4) == train::data_position{1, 9});
       }
-      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row has one token more
+      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row needs one token more
         CHECK(tokens_of_part(trainer.part()) == 2 * 5 * trainer.part().input[0].size);
     }
   }

@@ -39,7 +39,8 @@ inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(
 /// node's link.
 inline constexpr std::string_view flow_prefix = "flow:";
 
-/// Returns the two kinds of nodes that a name names, separated by a plus sign, or twice the same.
+/// Returns the names of both kinds of nodes, which a plus sign separates in `name`. If there is no
+/// plus sign, both are the whole name.
 inline std::pair<std::string_view, std::string_view> kinds_of_nodes(std::string_view name) {
   auto const plus = name.find('+');
   if (plus == name.npos) return {name, name};

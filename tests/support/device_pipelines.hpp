@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Trains GPTs in pipeline stages on ranks with one device each, as on one rank of the host. The
-// cases run on a real device (tests/cuda) and on the fake device (tests/cuda/fake). All ranks must
-// call each function.
+// Trains GPTs in pipeline stages on ranks with one device each. The results must agree with those
+// of one rank of the host. The cases run on a real device (tests/cuda) and on the fake device
+// (tests/cuda/fake). All ranks must call each function.
 
 #include <vector>
 

@@ -58,8 +58,8 @@ class plan_source {
   /// Returns a random plan. An element of a plan is a layer, or the begin or the end of a residual.
   ///
   ///   placements      random legal choices, the same for both ends of a residual
-  ///   storage         one element in four stores its parameters in random placements, and updates
-  ///                   half of them in other placements
+  ///   storage         one element in four stores its parameters at random placements, and updates
+  ///                   half of them at other placements
   ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {

@@ -132,8 +132,8 @@ TEST_CASE("plans between parts of up to three axes, replayed index by index") {
         std::shuffle(from.begin(), from.end(), random);
         std::shuffle(to.begin(), to.end(), random);
         auto const x = matrix_of(extents);
-        // For the first extents, each placement occurs on each side. For the other extents, only some
-        // placements occur.
+        // For the first extents, each placement occurs on each side. For the other extents, only
+        // some placements occur.
         auto const count = std::max(from.size(), to.size()) / (all ? 1 : 4) + 1;
         for (std::size_t k = 0; k < count; ++k)
           replay_move(x, source, from[k % from.size()], target, to[k % to.size()], whole, random,
