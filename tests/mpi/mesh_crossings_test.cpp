@@ -30,7 +30,7 @@
 namespace ashlar_test {
 namespace {
 
-/// The pairs of placements that cross, and what crosses.
+/// Which pairs of placements cross, and what crosses.
 struct extent_of_test {
   bool each_pair = false;  ///< else one in three
   bool all = false;        ///< all element types and sizes, between nodes and in many chunks

@@ -23,7 +23,7 @@
 //
 //   one part     of all ranks, with one stage, or with several under schedules of several chunks
 //   chunks       four stages on each of at most two parts, interleaved
-//   DualPipeV    with all backward passes whole; it has split and whole passes
+//   DualPipeV    with all backward passes whole, although the schedule also has split ones
 
 #include <map>
 #include <memory>

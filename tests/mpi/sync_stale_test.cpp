@@ -71,7 +71,7 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
       made.losses.push_back(trainer.step(tiny_batch(step)).loss);
       if (step + 1 == pause) {
         trainer.settle();
-        made.values = values_of(model);  // a collective, as a checkpoint is
+        made.values = values_of(model);  // collective, like saving a checkpoint
       }
     }
     trainer.settle();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests batches that are read from token files. Every rank must get its part of the batch, which
-// this test cuts out of the whole file, and must read no other bytes. A resumed training must equal
-// an undisturbed one, bit for bit. Every rank must report what is wrong with a file.
+// Tests batches that are read from token files. Every rank must get its part of the batch, and must
+// read no other bytes. The test cuts the expected parts out of the whole file. A resumed training
+// must equal an undisturbed one, bit for bit. Every rank must report what is wrong with a file.
 
 #include <filesystem>
 #include <fstream>

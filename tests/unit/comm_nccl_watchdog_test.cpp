@@ -22,7 +22,7 @@ using ashlar::watch::flight_record;
 
 ashlar::topology const grid{{"node", 2}, {"gpu", 2}};
 
-/// Records an all-reduce, and returns its number.
+/// Records that an all-reduce began. Returns its number in the record.
 std::uint64_t issue(flight_record& record, int elements,
                     ashlar::element_type type = ashlar::element_type::f32) {
   auto const what = ashlar::flat_all_reduce(elements, {0, 1}, grid, {}, ashlar::reduction::sum);

@@ -100,9 +100,9 @@ double by_turn_times(stages const& s, int turns, std::size_t cut, double share) 
 }
 
 /// Simulates a step of a chain with one choice per element and one group of micro-batches. Links
-/// carry steps of moves in the order in which the moves begin. Weights are gathered at the begin of
-/// the step if `early` is true, otherwise just before their use. Gradients are synchronized when
-/// the last micro-batch has computed them.
+/// carry steps of moves in the order in which the moves begin. Weights are gathered at the
+/// beginning of the step if `early` is true, otherwise just before their use. Gradients are
+/// synchronized when the last micro-batch has computed them.
 class simulated_step {
  public:
   simulated_step(search::turn_chain const& chain, bool early)

@@ -22,9 +22,9 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// Counts the micro-batches that each stage has in flight, on the time axis of a replay: the
-/// forward pass has begun, and the backward pass (`ahead`) or its weight-gradient part (`held`) has
-/// not ended.
+/// Counts the micro-batches that each stage has in flight in a replay. A micro-batch is in flight
+/// if its forward pass has begun, and its backward pass (`ahead`) or the weight-gradient part of
+/// that pass (`held`) has not ended.
 std::vector<flight> in_flight_in_time(schedule const& s) {
   auto const t = replay(s, equal(s.stages(), 1, 1.25, 0.75, 0.5));
   std::vector<flight> each;

@@ -3,7 +3,8 @@
 
 // Tests what a trainer says of the wires of gradients:
 //
-// - the error of a step that is not finite names a wire only if the step has sent any with it,
+// - the error of a step that is not finite names a wire only if the step has sent gradients with
+//   it,
 // - no step and no checkpoint follow a failed step if wires have averaged its gradients,
 // - an optimizer gets the number of squares in its averages, also after a change of the plan.
 
