@@ -4,8 +4,8 @@
 
 // Tests trainings with stale parameters (train/stale_training.hpp):
 //
-// - With a staleness of 0, parameters have the bits of synchronous owners, with every optimizer,
-//   also if the training settles in between, is saved, or goes on in another trainer.
+// - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW, also
+//   if the training settles in between, is saved, or goes on in another trainer.
 // - While a rank stalls, the others get ahead by the staleness and no further. With a longer
 //   staleness, fewer reads wait.
 // - After settle(), all ranks have the same values, and the net has learned.
