@@ -257,7 +257,8 @@ class pipeline_matrix {
     MPI_Comm_free(&own);
   }
 
-  /// Returns the order of a case, for one of the numbers of micro-batches that its schedule permits.
+  /// Returns the order of a case, with one of the numbers of micro-batches that its schedule
+  /// permits.
   static pipelines::schedule order_of(matrix_case const& c, int positions, std::mt19937& random) {
     std::vector<pipelines::schedule> orders;
     for (int const m :

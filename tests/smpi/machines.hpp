@@ -9,7 +9,8 @@
 //   NAME           a machine of machine/presets.hpp, or one of this file
 //   latency:NAME   with α as a latency of the links
 //   pairs:NAME     with a separate link between every two ranks
-//   NAME+NAME      nodes of two kinds in turn. Plans are made for the slower numbers of both
+//   NAME+NAME      nodes of two kinds in turn. For plans, each number of the machine is that of
+//                  the slower kind.
 //   flow:NAME      with a limit of each flow between nodes: 8 ranks of a node use its whole link
 //   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
 //                  messages take t / 16 seconds here.

@@ -43,8 +43,9 @@ namespace search = ashlar::search;
 namespace step = ashlar::step;
 namespace sync = ashlar::sync;
 
-/// The predicted and the simulated seconds of a step. The simulated seconds are those of the
-/// slowest rank and are valid on rank 0 only.
+/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
+/// communication that no computation hides. The simulated seconds are those of the slowest rank and
+/// are valid on rank 0 only.
 struct step_seconds {
   double predicted, simulated, exposed;
 };

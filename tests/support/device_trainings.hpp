@@ -37,7 +37,7 @@ struct trained_net {
   std::vector<double> losses;                             ///< the loss of each step
   std::vector<double> norms;                              ///< the gradient norm of each step
   std::vector<double> predicted;                          ///< after the training
-  std::map<std::string, std::vector<double>> parameters;  ///< all values of those that a rank reads
+  std::map<std::string, std::vector<double>> parameters;  ///< whole parameters that the rank reads
 };
 
 /// Trains a model of a GPT (small_gpt or tied_gpt) for three steps. Calls after_step(trainer) after

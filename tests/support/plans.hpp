@@ -162,9 +162,9 @@ records_of_gradients(search::problem const& net, search::plan const& plan,
 
 /// Returns the collectives that this rank must record in a training step. First come those of
 /// records_of_gradients. Then comes the trainer's all-reduce of the loss and the gradient norms,
-/// and the redistributions of parameters that are updated apart from their storage. In the checked
-/// mode, another all-reduce compares the hashes of all parameters of all ranks, and of the stored
-/// copies.
+/// and then the redistributions of parameters whose updates have other placements than their
+/// storage. In the checked mode, a final all-reduce compares the hashes of all parameters, and of
+/// their stored copies, between all ranks.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,

@@ -57,7 +57,7 @@ class counting_worker {
       }
     });
   }
-  /// Pushes the gradient of a step, and asks for the values of the next one.
+  /// Pushes the gradient of step `step`, and asks for the values of the next step.
   void end_step(std::int64_t step) {
     exchange.push(step, [&](int, std::span<float> gradient) {
       for (std::size_t i = 0; i < gradient.size(); ++i)
