@@ -64,7 +64,7 @@ struct random_program {
           all.push_back((s.dim == 0 ? cumulative_sum<0>(u) : cumulative_sum<1>(u)) * v);
           break;
         case 17: all.push_back(matmul(concat<1>(u, v), concat<0>(v, u))); break;
-        case 18: {  // joins index 0 of one operand and the other indices of the other
+        case 18: {  // joins index 0 of one operand and the indices above 0 of the other
           auto const cut = s.dim == 0 ? concat<0>(slice<0>(u, 1, extent - 1), slice<0>(v, 0, 1))
                                       : concat<1>(slice<1>(v, 0, 1), slice<1>(u, 1, extent - 1));
           all.push_back(cut * v);

@@ -173,7 +173,7 @@ std::optional<pipelines::schedule> matrix_schedule(matrix_case const& c, int pos
     return pipelines::with_delayed_weights(depths, delays, m);
   }
   auto const kind = search::schedule_choices(c.schedule).front();
-  // The search takes only one schedule for one part, but the others exist, too.
+  // On one part, the search takes only one schedule, but this test runs the others, too.
   bool const exists = positions > 1 ? kind.permits(positions, m)
                                     : kind.kind != search::schedule_kind::dual_pipe_v || m > 1;
   if (!exists) return {};

@@ -75,9 +75,10 @@ delayed_course trained_with_delays(ashlar::mesh const& m, search::plan const& pl
   return made;
 }
 
-/// Emulates this training. `plan` has no delays. Parameter k of the net is updated from the
-/// gradient of the step that was delays[k] steps before. A trainer whose learning rate is zero
-/// computes the gradients of each step. The returned norm is right only if all delays are equal.
+/// Emulates the training of trained_with_delays(). `plan` has no delays. Parameter k of the net is
+/// updated from the gradient of the step that was delays[k] steps before. A trainer whose learning
+/// rate is zero computes the gradients of each step. The returned norm is right only if all delays
+/// are equal.
 delayed_course emulated(ashlar::mesh const& m, search::plan const& plan,
                         std::vector<int> const& delays, double clip) {
   auto model = nn::place<float>(tiny_gpt, m, plan, 7);

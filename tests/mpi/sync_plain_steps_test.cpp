@@ -6,8 +6,8 @@
 //
 // - these steps have the bits of a training without wires, and later ones do not; both move the
 //   bytes that their programs predict, and need no more memory than the plan says,
-// - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and
-//   only there; biases have no such wire,
+// - under one-bit, top-k and momentum, and under no other wire, AdamW keeps the second moment of
+//   the exact gradients; biases have no such wire,
 // - wires with momentum send the average of all gradients since the plain steps,
 // - a checkpoint before, at and after the end of the plain steps continues bit for bit and has the
 //   numbers of AdamW's squares; a training goes on after a failed plain step, but not after a later

@@ -4,8 +4,8 @@
 
 // Tests the wire power_sgd (plan/wire.hpp):
 //
-// - the result is the orthogonal projection of the sum, so it is a contraction, and it is the sum
-//   itself if its rank is not above that of the factors,
+// - the result is the orthogonal projection of the sum, which is a contraction; a sum whose rank is
+//   not above that of the factors arrives unchanged,
 // - with error feedback, what was sent is the sum of the gradients minus the last errors, and a
 //   constant gradient is sent more and more exactly,
 // - predicted bytes, recorded bytes and the bytes of MPI calls are equal; gradients that factors do

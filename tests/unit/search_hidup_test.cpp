@@ -67,7 +67,8 @@ double least_psi(search::turn_chain const& chain, std::vector<int> const& choice
 }
 
 /// Returns one of the paper's four nets; `which` is 0 to 3. The tests take nets 0 and 3, which
-/// differ in everything. tests/scripts/bench_hidup.sh compares the plans of all four.
+/// differ in the model and in the number of experts for each token. tests/scripts/bench_hidup.sh
+/// compares the plans of all four.
 search::problem paper_net(int which, int ranks) {
   nn::moe_options const experts{.experts = ranks, .chosen = 2 - which % 2};
   auto net = which < 2 ? search::any_length(

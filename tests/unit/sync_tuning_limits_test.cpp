@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search for strategies by trials at its limits: little memory, a space that is
-// exhausted, meshes on which not every rank is an owner of its own, logs of other calls, an
-// interrupted search, and figures that are 0.
+// exhausted, owners on long axes and beside tensor parallelism, logs of searches with other
+// options, an interrupted search, and figures that are 0.
 
 #include <algorithm>
 #include <cmath>
