@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests schedules that delay the gradients of parameters. Every list of delays can run. The
-// micro-batches in flight and the bubbles have their closed forms. The searched delays reach the
-// bound of all schedules, also where ZB-H2 does not.
+// Tests schedules that delay the gradients of parameters. A schedule can run with every list of
+// delays. The micro-batches in flight and the bubbles have their closed forms. The searched delays
+// reach the bound of all schedules, also where ZB-H2 does not.
 
 #include <random>
 
