@@ -34,7 +34,7 @@ class plain_llama {
  public:
   plain_llama(published_weights const& w, nn::llama_options const& o) : w_(&w), o_(o) {}
 
-  /// Returns the logits of all positions, with this matrix at the end.
+  /// Returns the logits of all positions. `head` is the name of the last matrix.
   std::vector<double> logits(std::int32_t const* tokens, std::string const& head) const {
     rows x;
     for (int t = 0; t < llama_length; ++t)
@@ -90,7 +90,7 @@ class plain_llama {
     }
     return x;
   }
-  /// Returns the angle per position of a pair, scaled as Llama 3.1 does it.
+  /// Returns the angle by which one position rotates a pair of features, scaled as in Llama 3.1.
   double turn_of(int pair, int size) const {
     double const turn = std::pow(o_.rotary_base, -2.0 * pair / size);
     if (o_.scaling.factor == 1) return turn;

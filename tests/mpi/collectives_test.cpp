@@ -183,8 +183,8 @@ void same_as_pairs(std::vector<reduction> const& ops) {
   }
 }
 
-/// Returns what this rank's shard must be after a reduction of the arrays in which ranks are added
-/// in their order. Sums are computed in accumulation_t<T> and rounded once.
+/// Returns what this rank's shard must be after a reduction that adds the arrays in the order of
+/// their ranks. Sums are computed in accumulation_t<T> and rounded once.
 template <class T>
 std::vector<T> summed_by_rank(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                               ashlar::shape const& extents) {

@@ -110,8 +110,8 @@ void products(ashlar::mesh const& m, index const& extents) {
   }
 }
 
-/// If `legal` is true, compares matmul(left, right) with `truth`. Otherwise checks its error
-/// message.
+/// If `legal` is true, compares matmul(left, right) with `truth`. Otherwise checks the error
+/// message of the product.
 template <class Left, class Right>
 void product_of(bool legal, Left const& left, Right const& right, dense const& truth) {
   if (legal) {

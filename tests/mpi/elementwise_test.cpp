@@ -102,8 +102,8 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
     for (auto const& q : states) {
       auto const x = placed<T, 2>(m, a, p, 1), y = placed<T, 2>(m, b, q, 2);
       // A sum of a P(max) tensor and a replicated one would be P(max), because adding a constant is
-      // monotone. It is refused all the same: in a partial maximum of integers the least integer
-      // means "no value", but the least integer plus a constant is a value.
+      // monotone. The library refuses it nevertheless: in a partial maximum of integers the least
+      // integer means "no value", but the least integer plus a constant is a value.
       expect(
           addable(p, q), [&] { return x + y; }, sum, "the operands have different placements", 0, x,
           y);

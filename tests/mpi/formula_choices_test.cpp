@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests the gradients of where, take_rows, concat and cumulative_sum: values and gradients against
-// plain loops and finite differences, and what is refused. Random programs with these operators are
-// in formula_gradient_test.cpp.
+// Tests the gradients of `where`, take_rows, concat and cumulative_sum. Values are compared with
+// plain loops, and gradients with finite differences. Also tests what is refused. Random programs
+// with these operators are in formula_gradient_test.cpp.
 
 #include <numeric>
 

@@ -64,7 +64,7 @@ struct random_program {
           all.push_back((s.dim == 0 ? cumulative_sum<0>(u) : cumulative_sum<1>(u)) * v);
           break;
         case 17: all.push_back(matmul(concat<1>(u, v), concat<0>(v, u))); break;
-        case 18: {  // index 0 of one, and the others of the other
+        case 18: {  // joins index 0 of one operand and the indices above 0 of the other
           auto const cut = s.dim == 0 ? concat<0>(slice<0>(u, 1, extent - 1), slice<0>(v, 0, 1))
                                       : concat<1>(slice<1>(v, 0, 1), slice<1>(u, 1, extent - 1));
           all.push_back(cut * v);
@@ -177,7 +177,7 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     }
     CHECK(equal);
 
-    std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
+    std::vector<ashlar::training_row> all;  // rows whose dy is not partial
     ashlar::formulas::detail::row_search search(formula);
     for (auto const& it : search.run())
       if (!it.row.dy.is_partial()) all.push_back(it.row);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests branches whose two outputs a formula joins. The gradients under random plans are those of
-// one process and of finite differences. Under corresponding plans, training has the bits of one
-// formula that computes the whole branch. It moves the planned bytes.
+// Tests branches whose two outputs a formula joins. The gradients under random plans must equal
+// those of one process, which must equal finite differences. If a single formula computes the whole
+// branch, training under a corresponding plan must have the same bits. Training must move the
+// planned bytes.
 
 #include <random>
 #include <vector>
@@ -50,8 +51,8 @@ struct placed_tensors {
   axis_placement x, y, dy, dx;
 };
 
-/// Returns the losses and gradient norms of three steps under a plan that places each element named
-/// in `at` as it says there, and replicates all others.
+/// Returns the losses and gradient norms of three steps. The plan places each element that `at`
+/// names in the way that `at` states, and replicates all others.
 template <class Net>
 std::vector<double> steps_of_gated(Net const& net, ashlar::mesh const& m,
                                    std::vector<std::pair<int, placed_tensors>> const& at) {
@@ -81,7 +82,7 @@ TEST_CASE("formulas that join: gates, sums, results of other extents, one branch
                                 gate_of_two);
   auto const wide = nn::formula(
       "wide", [](auto u, auto v) { return concat<1>(u / (1 + u * u), exp(-(u * v)) - v); });
-  // Without a product of the two, both may be partial sums.
+  // `mix` has no product of u and v, so both may be partial sums.
   auto const mix = nn::formula("mix", [](auto u, auto v) { return 2 * u - v / 3; });
   gradient_check(nn::chain(nn::branch(nn::chain(inner, nn::linear(3, 3)), nn::linear(4, 3), wide),
                            nn::branch(nn::linear(6, 5), nn::linear(6, 5), mix)),
@@ -104,7 +105,7 @@ TEST_CASE("a branch that a formula joins has the bits of one formula for the who
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const whole = ashlar::broadcast(), sum = ashlar::partial();
   auto const rows = ashlar::split(0, 0), features = ashlar::split(1, 0);
-  // The branch has the elements begin, product, turn, product and end, behind a linear layer.
+  // The branch comes after a linear layer. Its elements are begin, product, turn, product and end.
   auto const same = [&](placed_tensors const& begin, placed_tensors const& product,
                         placed_tensors const& end) {
     auto const apart = steps_of_gated(gated_branch, m,

@@ -117,7 +117,7 @@ TEST_CASE("what is whole where x is split counts as whole") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   plan_source const plans(problem, m);
   for (int const dim : {0, 1}) {
-    if (dim == 1 && world_size() == 1) continue;  // partial sums of one rank are moved, too
+    if (dim == 1 && world_size() == 1) continue;  // one rank would also move its partial sums
     auto const plan = plans.filled([&](int i) {
       for (auto const& choice : plans.choices(i))
         if (choice.x[0].is_split_of(dim) && !choice.dy[0].is_partial()) return choice;

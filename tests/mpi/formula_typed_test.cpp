@@ -51,7 +51,7 @@ constexpr search::basic_plan<N> mixed_plan(search::basic_problem<N> const& net) 
 constexpr auto typed_plan = mixed_plan(typed_problem);
 static_assert(typed_plan[1].parameters[0].use[0].is_split_of(1));
 
-/// A branch whose outputs a formula joins: begin, two products with a turn between them, end.
+/// A branch whose outputs a formula joins. Its elements are begin, product, turn, product and end.
 constexpr auto typed_branch = nn::chain(
     nn::branch(nn::linear(4, 6), nn::linear(4, 6),
                nn::formula("gate", [](auto u, auto v) { return silu(u) * v; })),

@@ -50,8 +50,8 @@ TEST_CASE("nn::verify finds nothing wrong with functions and numbers") {
 }
 
 TEST_CASE("nn::verify finds nothing wrong with sums, repeated operands and several uses") {
-  // In the backward pass, the adjoint of a sum is multiplied. The gradients of the product need
-  // this adjoint repeated along the summed dim. Other operands are repeated along the same dim.
+  // In the backward pass, the adjoint of the sum `products` must be repeated along the summed dim,
+  // because both operands of its product need it. Other operands are repeated along the same dim.
   auto const sums = nn::formula(
       "sums",
       [](auto x, auto w, auto column, auto one) {

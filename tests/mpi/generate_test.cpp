@@ -36,8 +36,8 @@ namespace nn = ashlar::nn;
 constexpr int words = 11, places = 7;
 
 /// Returns the bytes of this rank's shards of the caches. A cache holds two vectors, a key and a
-/// value, for each token and each key head. A rank holds those of the sequences and heads that its
-/// shard of the attention's x has.
+/// value, for each token and each key head. A rank holds the vectors of the sequences and heads
+/// that are in its shard of the attention's x.
 std::int64_t expected_bytes(search::problem const& net, search::plan const& plan, int sequences,
                             int head_dim) {
   naive_mesh const ranks(plan.mesh);
@@ -119,9 +119,9 @@ std::string compare(Net const& net, ashlar::mesh const& m, search::problem const
 }
 
 /// Compares generation with prediction under the usual plans and under `random` random plans. Every
-/// other plan draws tokens at a temperature and in two calls. On more ranks than the two cores of
-/// most test machines each pass takes long, so meshes with an axis of one rank and most random
-/// plans are left to fewer ranks.
+/// other plan draws tokens at a temperature and in two calls. With more than two ranks, each pass
+/// takes long, because most test machines have two cores. Such runs leave out meshes with an axis
+/// of one rank, and most random plans.
 template <class Net>
 void check_generation(Net const& net, int head_dim, int random) {
   // The model is planned for 4 sequences and has positions for `places` tokens.
@@ -237,7 +237,7 @@ TEST_CASE(
     auto const made = g.next(first);
     auto const expected = behind(reference.predict(data.inputs));
     CHECK(difference({std::vector<double>(made.begin(), made.end())}, {expected}) < 1e-5);
-    CHECK(difference({behind(before)}, {expected}) > 1e-3);  // parameters of before would show
+    CHECK(difference({behind(before)}, {expected}) > 1e-3);  // old parameters would be noticed
   }
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("what cannot generate is refused") {
             "ones. Layers of a net that generates compute each token by itself"));
   CHECK(has(refusal(nn::moe_gpt({2, 12, 3, words}, {.experts = 2, .chosen = 1})),
             "(dispatch) computes a token from others"));
-  // A branch that joins along the tokens has more tokens behind it than in front of it.
+  // A branch that joins along the tokens gives more tokens than it reads.
   auto const longer = nn::chain(
       nn::embedding(words, 12),
       nn::branch(nn::linear(12, 6), nn::linear(12, 6), nn::join::concat<1>), nn::linear(6, words));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests the options of the cross-entropy, label smoothing and which rows are in the mean, against
-// plain loops and finite differences. Steps with several micro-batches, under data, tensor and
-// random plans and in pipelines, must divide by the number of rows of the whole step.
+// Tests the two options of the cross-entropy (label smoothing, and which rows are in the mean)
+// against plain loops and finite differences. Steps with several micro-batches, under data, tensor
+// and random plans and in pipelines, must divide by the number of rows of the whole step.
 
 #include <doctest/doctest.h>
 #include <support/local_part.hpp>
@@ -80,7 +80,7 @@ struct trained {
   whole_parameters first_gradients, values;
 };
 
-/// Runs some steps. The first has the learning rate 0, so that its gradients are those of the
+/// Trains for some steps. The first step has the learning rate 0, so its gradients are those of the
 /// initial values.
 template <class Net, class Plan>
 trained train_on(Net const& net, ashlar::mesh const& m, Plan const& plan) {

@@ -41,7 +41,7 @@ constexpr transport borrow_transports[] = {transport::shared_memory, transport::
 enum class borrowers { all, first };
 
 /// This rank's shard of `like`, in memory of the test. The shard begins one element after the start
-/// of a block, so its address is a multiple of the element's size, but of no larger number.
+/// of a block, so its address is a multiple of the element's size, but not of twice that size.
 struct owned_values {
   std::vector<double> block;
 
@@ -58,7 +58,8 @@ bool same_bits(std::span<double const> a, std::span<double const> b) {
 }
 
 /// Moves a tensor of `values` with placement `from` to every placement, once over borrowed memory
-/// and once made by from_local. Returns a description of the first difference, or an empty text.
+/// and once over memory of the mesh. Returns a description of the first difference, or an empty
+/// text.
 std::string moved_differently(ashlar::mesh const& m, dense const& values, placement const& from,
                               std::vector<placement> const& all, borrowers who) {
   auto const made = placed<double, 2>(m, values, from, 6);
@@ -218,7 +219,7 @@ TEST_CASE("an owner is destroyed once, with the last tensor that has the shard")
   CHECK(message_of([&] {
           ashlar::borrow_local<2>(m, {3, 5}, sbp<B>{}, std::span(own), counted(count));
         }) != "nothing was thrown");
-  CHECK(count == 3);  // it was given away
+  CHECK(count == 3);  // a call that fails has taken the owner too
 }
 
 TEST_CASE("after a move was dropped, an owner is never destroyed") {

@@ -4,7 +4,7 @@
 
 // Tests the exchange of shards by DLPack. Nothing must be copied, and a deleter must be called
 // exactly once. An imported tensor must be redistributed like a tensor made by from_local. Arrays
-// that cannot be shards must be refused, and still belong to the caller then.
+// that cannot be shards must be refused. Such an array still belongs to the caller.
 
 #include <array>
 #include <cstring>
@@ -296,7 +296,7 @@ TEST_CASE("an array that cannot be the shard is refused, and stays the caller's"
         }) ==
         "from_dlpack: the address of the managed array is null. A capsule can be used only once.");
 
-  // An owner that is passed by move still has the array after a refusal.
+  // If from_dlpack refuses an owner that was passed by move, the owner still has the array.
   foreign_array<float, 2> other(like);
   dlpack::owned<dlpack::managed_versioned> handed(&other.managed);
   CHECK(has(message_of([&] {

@@ -3,8 +3,8 @@
 // ranks: 1 3
 
 // Tests shards as mdspans, and tensors over the arrays of mdspans. The test uses a minimal mdspan,
-// so it also runs with compilers without <mdspan>. If the compiler or the reference implementation
-// has an mdspan, this one is tested, too.
+// so it also runs with compilers without <mdspan>. If the standard library has an mdspan, or the
+// reference implementation of mdspan is installed, that mdspan is tested too.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -41,7 +41,7 @@ TEST_CASE("a shard is an mdspan of the given type") {
   CHECK(b.data_handle() == x.data());
   CHECK(b.stride(0) == 3);
 
-  // A view with gaps is an mdspan with strides, and no row-major one.
+  // A view with gaps can be an mdspan with strides, but not a row-major one.
   ashlar::strided_view<double, 2> const part{x.data(), {4, 2}, {3, 1}};
   CHECK(ashlar::to_mdspan<matrix_span<layout::stride>>(part).stride(0) == 3);
   CHECK(

@@ -7,10 +7,11 @@
 // 2 and 1 x 1 ranks. All 18 placements of a matrix on two axes are tried on both sides. Shards are
 // made and compared by a naive definition of placements (support/naive_placement.hpp), and the
 // addends of partial tensors differ and have both signs. In each move, the bytes that a rank
-// receives are counted as planned, as recorded and as asked of MPI. By default, one pair in
-// three moves a matrix of one element type and one size, which differ between pairs. With
-// ASHLAR_CROSSINGS=all, one pair in three moves all of them, also between nodes and in many chunks.
-// With ASHLAR_CROSSINGS=each, each pair does so.
+// receives must be the same as planned, as recorded and in the MPI calls. By default, one pair of
+// placements in three is tried, each with one element type and one size, which differ between
+// pairs. With ASHLAR_CROSSINGS=all, one pair in three is tried with all element types and sizes,
+// also between nodes and in many chunks. With ASHLAR_CROSSINGS=each, every pair is tried in this
+// way.
 
 #include <cstring>
 #include <type_traits>
@@ -29,7 +30,7 @@
 namespace ashlar_test {
 namespace {
 
-/// The pairs of placements that cross, and what crosses.
+/// Which pairs of placements cross, and what crosses.
 struct extent_of_test {
   bool each_pair = false;  ///< else one in three
   bool all = false;        ///< all element types and sizes, between nodes and in many chunks
@@ -73,8 +74,8 @@ bool same_bits(ashlar::tensor<T, 2> const& x, ashlar::tensor<T, 2> const& y) {
          (bytes == 0 || std::memcmp(x.data(), y.data(), bytes) == 0);
 }
 
-/// Moves a tensor to placement p on another part, and counts the bytes. Adds a description of bytes
-/// that do not agree to `wrong`, and to `through_memory` the bytes that this rank copied.
+/// Moves a tensor to placement p on another part, and counts the bytes. If the counts do not agree,
+/// adds a description to `wrong`. Adds the bytes that this rank copied to `through_memory`.
 template <class T>
 ashlar::tensor<T, 2> counted_move(transport on, ashlar::tensor<T, 2> const& x,
                                   ashlar::mesh const& target, placement const& p,
@@ -126,8 +127,8 @@ std::string wrong_way(int type, two_parts const (&on)[2], index const& extents, 
   }
 }
 
-/// Tries every pair of placements, or the third of them with the number `turn` modulo 3. Pair
-/// number k moves the element type and the extents with this number, or all of them.
+/// Tries every pair of placements, or the third of them with the number `turn` modulo 3. A pair is
+/// tried with one element type and one shape, which depend on its number, or with all of them.
 void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std::size_t turn) {
   auto const [each_pair, all] = wanted;
   std::vector<index> const sizes{{5, 7}, {3, 1}, {0, 2}, {2, 9}};
@@ -158,7 +159,7 @@ void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std
     }
   }
   CHECK(tried == placements.size() * placements.size() / (each_pair ? 1 : 3) * (all ? 16 : 1));
-  CHECK(through_memory == 0);  // messages carry so few bytes
+  CHECK(through_memory == 0);  // so few bytes are sent as messages
 }
 
 }  // namespace

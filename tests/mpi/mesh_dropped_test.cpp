@@ -19,7 +19,7 @@ namespace {
 
 using ashlar::placement;
 
-/// A mesh of two ranks that is sent messages, and each of its ranks as a part.
+/// A mesh of two ranks that uses messages. Each rank is a part of this mesh.
 struct two_ranks {
   ashlar::mesh whole = mesh_on(transport::messages, {{"stage", 2}, {"gpu", 1}});
   std::vector<ashlar::mesh> stages = whole.split("stage");
@@ -39,7 +39,7 @@ TEST_CASE("the memory in which a dropped move may still arrive is not used again
     return ashlar::full<float, 1>(target, {64}, placement::all_broadcast(1), 0);
   };
   void const* used[2];
-  {  // A move takes two blocks. These are released again, so the move takes the same ones.
+  {  // A move takes two blocks. After these two are released, the move below takes them.
     auto const first = place(), second = place();
     used[0] = first.data();
     used[1] = second.data();

@@ -78,8 +78,8 @@ TEST_CASE("while a rank stalls, the others go on by the staleness and no further
     };
     for (int step = 0; step < steps; ++step) {
       if (m.rank() == 0 && step == begin && staleness > 0) {
-        // Rank 0 has made no gradient of step 3, so steps up to 3 + K of the others may begin. This
-        // would never end if others stopped earlier.
+        // Rank 0 has made no gradient of step 3, so steps up to 3 + K of the others may begin. The
+        // loop would never end if the others stopped earlier.
         while (least_of_others() < begin + staleness + 1) own.serve();
         for (int n = 0; n < 200; ++n) own.serve();
         CHECK(own.worker.exchange.owner().clock().complete() == begin);

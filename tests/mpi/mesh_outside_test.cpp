@@ -123,7 +123,7 @@ results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Cop
   return all;
 }
 
-/// Compares the results on the part's ranks, and counts what the other ranks asked of MPI.
+/// Compares the results on the part's ranks, and checks that the other ranks make no MPI calls.
 template <class... Placements>
 void compare(ashlar::mesh const& part, Placements const&... p) {
   mpi_traffic::listen();

@@ -109,7 +109,7 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
   set_values(with_balance, values);
   set_values(without, values);
   auto const loss = step_alone(without, net(o), batch, 7);
-  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // without the balance loss
+  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // excludes the balance loss
   auto const more = gradients_of(with_balance), less = gradients_of(without);
   auto const data = data_for<std::int32_t>(net(o), batch, 7, 5, 3, -1);
   auto const total = [&] {  // loss and balance loss, both as means over the micro-batches

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests gradients of nets with branches, whose two nets read one tensor and whose outputs are
-// added, multiplied or concatenated. Extents are not divisible by those of the mesh axes, so shards
-// are uneven, and some are empty.
+// Tests gradients of nets with branches. The two nets of a branch read one tensor, and their
+// outputs are added, multiplied or concatenated. Extents are not divisible by those of the mesh
+// axes, so shards are uneven, and some are empty.
 
 #include <support/gradients.hpp>
 

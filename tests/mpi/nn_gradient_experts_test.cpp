@@ -16,8 +16,7 @@ namespace ashlar_test {
 namespace {
 namespace nn = ashlar::nn;
 
-/// A net with a mixture of experts outside a residual. Its input is dense, as the embedding makes
-/// it.
+/// A net with a mixture of experts that is not inside a residual. An embedding makes its input.
 auto net_of(nn::moe_options const& o) {
   return nn::chain(nn::embedding(7, 4), nn::moe(4, o), nn::linear(4, 5));
 }

@@ -5,7 +5,7 @@
 
 // Tests the central guarantee of the library with random legal plans. Each training step has the
 // loss of a single-process run, and performs exactly the collectives that search::schedule
-// predicts. The networks of this test together use every layer.
+// predicts. The networks are a perceptron, a net with skips, a net with branches and a GPT.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>

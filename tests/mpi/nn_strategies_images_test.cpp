@@ -24,9 +24,9 @@ nn::image_batch const image_micro_batches{3, 2, 8, 9, 2};
 
 using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
 
-/// Returns a plan in which x has the same placement along every mesh axis, and so has y. `roles`
-/// gives these two placements for each layer. The placements of the other tensors are those of the
-/// first legal choice with this x and y.
+/// Returns a plan in which x has one placement along all mesh axes, and y has one placement along
+/// all mesh axes. `roles` gives these two placements for each layer. The placements of the other
+/// tensors are those of the first legal choice with this x and y.
 search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
                          std::vector<std::pair<char const*, char const*>> const& roles) {
   auto const everywhere = [&](ashlar::placement const& p, char const* role) {

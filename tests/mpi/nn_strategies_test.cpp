@@ -6,7 +6,7 @@
 // Tests that training under common plans equals training on one process, with exactly the
 // collectives that search::schedule predicts. The plans are
 // - searched, with replicated and with sharded storage, and under memory limits,
-// - data parallel and tensor parallel, and
+// - data parallel, also with parameter servers, and tensor parallel, and
 // - written by hand: these split rows, columns and the inner dimension on two and three axes.
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 
 // Tests each layer of a mixture of experts alone by nn::verify: every row of its table against one
 // process, and one process against finite differences. The gradients of `dispatch` include those of
-// the losses of its router. A wrong layer of rows must be rejected.
+// the losses of its router. A wrong layer on routed rows must be rejected.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -62,7 +62,7 @@ TEST_CASE("every layer of a mixture of experts alone is what one process compute
   nn::moe_options const two{.experts = 4, .chosen = 2, .hidden = 5, .balance = 0.3, .z_loss = 0.2};
   nn::verify(nn::dispatch(3, two), {3, 2, 3}, m);
   auto over_two = two;
-  over_two.balance_over = 2;  // a step of one micro-batch has no second one
+  over_two.balance_over = 2;  // verify runs one micro-batch, so the group has only one
   nn::verify(nn::dispatch(3, over_two), {3, 2, 3}, m);
   nn::verify(nn::experts(3, two), {3, 2, 4, 4}, m, {.chosen = 2});
   nn::verify(nn::combine(), {3, 2, 4, 3}, m, {.chosen = 2});

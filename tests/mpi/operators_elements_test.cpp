@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests comparisons, max and min of two tensors, where, cast, mean, argmax and cumulative sums on
+// Tests comparisons, max and min of two tensors, `where`, cast, mean, argmax and cumulative sums on
 // all placements. If the meaning of the placements allows an operation, its result must equal a
 // dense computation in double. Otherwise the operation must be refused with a message that names
 // the operator. No operation communicates.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests einsum, rows of tables and parts along a dim on all placements against dense computations
-// in double. If the meaning of the placements allows an operation, its result must have the right
+// Tests einsum, take_rows, add_rows and split_into on all placements against dense computations in
+// double. If the meaning of the placements allows an operation, its result must have the right
 // values. Otherwise the operation must be refused with a message that names the operator. No
 // operation communicates.
 

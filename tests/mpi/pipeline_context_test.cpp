@@ -50,7 +50,7 @@ std::vector<double> steps_of(Net const& net, nn::image_batch const& batch, Model
 /// Trains the net in a pipeline, with one stage per rank, and on one rank. Checks that losses,
 /// gradient norms and predictions are equal bit for bit, under two schedules, with and without
 /// recomputation. `context` is the number of values of a micro-batch's context. Stage s has the
-/// elements from limits[s] to before limits[s + 1].
+/// elements from limits[s] up to, but without, limits[s + 1].
 template <class Net>
 void check_stages(Net const& net, std::int64_t context, std::vector<int> const& limits,
                   search::problem const& problem, nn::image_batch const& batch) {

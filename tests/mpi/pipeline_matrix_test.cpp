@@ -3,11 +3,12 @@
 // ranks: 2 4
 // thorough: ASHLAR_PIPELINES=all 1 2 3 4 5 6 7 8
 
-// Tests that four nets train in pipeline stages exactly as on one stage. The nets are a small GPT
-// with and without tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped
-// gradients. Results after 20 steps are losses, gradient norms and parameters. They must have the
-// same bits as on one stage with the same placements, on a mesh of as many ranks as a stage has.
-// They must equal those of one rank within rounding. The cases are all combinations of
+// Tests that four nets train in pipeline stages as on one stage. The nets are a small GPT with and
+// without tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped gradients.
+// Results after 20 steps are losses, gradient norms and parameters. They must have the same bits as
+// on one stage with the same placements, on a mesh of as many ranks as a stage has, unless a sum
+// has other addends or another order (sums_as_one_stage). Then they must agree within rounding.
+// They must also equal those of one rank within rounding. The cases are all combinations of
 //
 //   parts        2 and 4 parts of the mesh, of equal size, with one or two stages on each part
 //   cuts         even cuts, and random cuts
@@ -23,7 +24,7 @@
 //
 //   one part     of all ranks, with one stage, or with several under schedules of several chunks
 //   chunks       four stages on each of at most two parts, interleaved
-//   DualPipeV    with all backward passes whole; it has split and whole passes
+//   DualPipeV    with all backward passes whole, although the schedule also has split ones
 
 #include <map>
 #include <memory>
@@ -173,7 +174,7 @@ std::optional<pipelines::schedule> matrix_schedule(matrix_case const& c, int pos
     return pipelines::with_delayed_weights(depths, delays, m);
   }
   auto const kind = search::schedule_choices(c.schedule).front();
-  // The search takes only one schedule for one part, but the others exist, too.
+  // On one part, the search takes only one schedule, but this test runs the others, too.
   bool const exists = positions > 1 ? kind.permits(positions, m)
                                     : kind.kind != search::schedule_kind::dual_pipe_v || m > 1;
   if (!exists) return {};
@@ -257,7 +258,8 @@ class pipeline_matrix {
     MPI_Comm_free(&own);
   }
 
-  /// Returns the order of a case, for one of the numbers of micro-batches that its schedule permits.
+  /// Returns the order of a case, with one of the numbers of micro-batches that its schedule
+  /// permits.
   static pipelines::schedule order_of(matrix_case const& c, int positions, std::mt19937& random) {
     std::vector<pipelines::schedule> orders;
     for (int const m :

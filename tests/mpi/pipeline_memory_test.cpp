@@ -4,8 +4,8 @@
 
 // Tests the memory of pipeline stages. On every rank, the tensors of a step must not take more
 // memory than predicted for the program of the rank's stage, and not less than 0.85 of the
-// prediction. Nor may they take more than the plan says, by which the search decides what fits.
-// After the second step, tensors take no additional memory. Crossings then allocate
+// prediction. They must also not take more than the memory in the plan, by which the search decides
+// what fits. After the second step, tensors take no additional memory. Crossings then allocate
 // nothing at all.
 
 #include <doctest/doctest.h>

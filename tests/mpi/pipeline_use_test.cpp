@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests other uses of a model in pipeline stages than training. Predictions and evaluations must be
+// Tests uses of a model in pipeline stages other than training. Predictions and evaluations must be
 // those of one stage. Blocking transfers must give the same results as transfers in the background.
 // The report of a step must contain the bubble. The trace must have the events of each rank's own
 // program.

@@ -133,7 +133,7 @@ void check_turns(nn::moe_options const& o, nn::route_book const& book, unsigned 
           CAPTURE(k);
           CHECK(run(k, train::overlap::as_planned) == expected);
         }
-        if (!all) steps = std::min(steps, 2u);  // the first plan alone trains for long
+        if (!all) steps = std::min(steps, 2u);  // only the first plan trains for many steps
       }
     }
   }

@@ -7,7 +7,8 @@
 //
 // - a step moves the same bytes as without delays,
 // - synchronizations run during the passes, and the memory of the program is as predicted,
-// - a step that fails forgets no gradient, and model::synchronize() gives gradients of its own,
+// - a step that fails forgets no gradient, and between steps model::synchronize() gives the model's
+//   own gradients,
 // - what cannot be delayed is refused in one sentence.
 
 #include <cmath>
@@ -41,7 +42,7 @@ namespace train = ashlar::train;
 constexpr int delayed_steps = 5;
 constexpr double no_clip = std::numeric_limits<double>::infinity();
 
-/// What a training leaves: the loss and the norm of each step, and the parameters at the end.
+/// The results of a training: the loss and the norm of each step, and the parameters at the end.
 struct delayed_course {
   std::vector<double> losses, norms;
   whole_parameters values;
@@ -74,9 +75,10 @@ delayed_course trained_with_delays(ashlar::mesh const& m, search::plan const& pl
   return made;
 }
 
-/// Emulates this training. `plan` has no delays, and parameter k of the net is updated from the
-/// gradient that delays[k] steps before have made. A trainer whose learning rate is zero computes
-/// the gradients of each step. The norm is right if all delays are equal.
+/// Emulates the training of trained_with_delays(). `plan` has no delays. Parameter k of the net is
+/// updated from the gradient of the step that was delays[k] steps before. A trainer whose learning
+/// rate is zero computes the gradients of each step. The returned norm is right only if all delays
+/// are equal.
 delayed_course emulated(ashlar::mesh const& m, search::plan const& plan,
                         std::vector<int> const& delays, double clip) {
   auto model = nn::place<float>(tiny_gpt, m, plan, 7);
@@ -112,7 +114,8 @@ delayed_course emulated(ashlar::mesh const& m, search::plan const& plan,
   return made;
 }
 
-/// Returns the delays of the parameters of a plan, in the order of the net without later uses.
+/// Returns the delays of the parameters of a plan, in the order of the net. Each tied parameter is
+/// listed once.
 std::vector<int> delays_of(search::problem const& net, search::plan const& plan) {
   std::vector<int> delays;
   for (int i = 0; i < net.size(); ++i)
@@ -163,8 +166,9 @@ TEST_CASE("one parameter alone can be delayed, also with a wire") {
       CHECK(std::count(delays.begin(), delays.end(), 2) > 0);
       CHECK(std::count(delays.begin(), delays.end(), 0) > 0);
       auto const found = trained_with_delays(m, plan, no_clip, train::overlap::as_planned);
-      // With a wire, the emulation would keep its errors in another step, so only the bits of the
-      // two ways to run the step are compared.
+      // With a wire, the emulation would add the error of the wire in another step than the
+      // training does. So plans with wires are only run in two ways, and the bits of both are
+      // compared.
       if (!has_wires(base)) {
         auto const right = emulated(m, base, delays, no_clip);
         CHECK(found.losses == right.losses);
@@ -256,7 +260,7 @@ TEST_CASE("a delayed gradient that is not finite is forgotten, so that the train
   CHECK(has(message_of([&] { trainer.step(data); }), "and delayed gradients are forgotten"));
   CHECK(trainer.first_gradient() == 1);
   auto const before = values_of(model);
-  trainer.step(data);  // has no gradient for an update
+  trainer.step(data);  // makes no update, since no gradient is old enough
   CHECK(values_of(model) == before);
   trainer.step(data);
   CHECK(values_of(model) != before);

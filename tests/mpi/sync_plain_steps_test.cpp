@@ -6,11 +6,12 @@
 //
 // - these steps have the bits of a training without wires, and later ones do not; both move the
 //   bytes that their programs predict, and need no more memory than the plan says,
-// - AdamW keeps the second moment of the exact gradients under one-bit, top-k and momentum, and
-//   only there; biases have no such wire,
+// - under one-bit, top-k and momentum, and under no other wire, AdamW keeps the second moment of
+//   the exact gradients; biases have no such wire,
 // - wires with momentum send the average of all gradients since the plain steps,
 // - a checkpoint before, at and after the end of the plain steps continues bit for bit and has the
-//   numbers of AdamW's squares; a training goes on after a failed plain step, but no later one,
+//   numbers of AdamW's squares; a training goes on after a failed plain step, but not after a later
+//   failed step,
 // - stages of a pipeline have plain steps too, and all ranks must have the same number of them.
 
 #include <cmath>
@@ -69,8 +70,8 @@ bool differ_after_plain_steps(std::vector<double> const& a, std::vector<double> 
   return a[plain_count + 1] != b[plain_count + 1];
 }
 
-/// Returns the moments of all parameters whose arrays begin with `kind`, by their names behind the
-/// number of dims.
+/// Returns all moments whose names begin with `kind`. Their keys are the number of dims followed by
+/// the name.
 template <class Trainer>
 std::map<std::string, std::vector<float>> moments(Trainer& t, char const* kind) {
   std::map<std::string, std::vector<float>> all;
@@ -223,7 +224,8 @@ TEST_CASE("biases, gains and, if wanted, embedding tables are sent exactly") {
         bool const is_matrix = net.spec(i).parameters[k].extents.rank() > 1;
         CHECK(plan[i].parameters[k].wire.is_exact() == (!is_matrix && wire.distorts_squares()));
       }
-    // The embedding and the output embedding have one table. That of positions is read whole.
+    // The embedding and the output embedding share one table. A step reads all positions, so the
+    // embedding of positions is no such table.
     auto const tables = sync::encoded{.wire = wire, .exact_tables = true}(net, exact, m.machine());
     for (int i = 0; i < net.size(); ++i)
       for (int k = 0; k < plan[i].parameters.size(); ++k) {
@@ -260,7 +262,8 @@ TEST_CASE("a training with plain steps continues bit for bit from a checkpoint")
     }
     auto model = nn::place<float>(tiny_gpt, m, plan, 7);
     train::trainer trainer(model, train::adam_w{.lr = 0.01}, options);
-    for (int step = 0; step < plain_count + 1; ++step) trainer.step(tiny_batch(9));  // forgotten
+    // resume() discards the results of these steps.
+    for (int step = 0; step < plain_count + 1; ++step) trainer.step(tiny_batch(9));
     auto const found = checkpoint::resume(f.path(), trainer);
     REQUIRE(found);
     CHECK(found->metadata.contains(checkpoint::squares_key) == (at > plain_count));

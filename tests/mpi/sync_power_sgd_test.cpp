@@ -4,15 +4,16 @@
 
 // Tests the wire power_sgd (plan/wire.hpp):
 //
-// - the result is the orthogonal projection of the sum, so it is a contraction, and it is the sum
-//   itself if its rank is not above that of the factors,
+// - the result is the orthogonal projection of the sum, which is a contraction; a sum whose rank is
+//   not above that of the factors arrives unchanged,
 // - with error feedback, what was sent is the sum of the gradients minus the last errors, and a
-//   constant gradient is sent ever better,
-// - bytes predicted, recorded and asked of MPI agree exactly; what gains nothing is sent exactly,
-// - a step needs the planned memory; what a float cannot hold is not sent as zeros,
+//   constant gradient is sent more and more exactly,
+// - predicted bytes, recorded bytes and the bytes of MPI calls are equal; gradients that factors do
+//   not make smaller are sent exactly,
+// - a step needs the planned memory; numbers that a float cannot hold are not sent as zeros,
 // - training learns a batch at least half as fast as without the wire, with the predicted bytes and
 //   memory, and has the same bits on both transports, with overlap and in buckets,
-// - a rank above the matrix is one sentence, and so is a NaN on every rank.
+// - a rank larger than the matrix, and a NaN, give an error of one sentence on every rank.
 
 #include <algorithm>
 #include <cmath>
@@ -210,7 +211,7 @@ TEST_CASE("a step with factors needs the memory that its plan says") {
       auto const before = m.memory().bytes_in_use();
       auto const y = redistribute(x, to, wire, &errors);
       auto const taken = static_cast<std::int64_t>(m.memory().peak_bytes() - before);
-      // The second step needs most. A single tensor is not copied into the arrays of a bucket.
+      // The second step of the plan needs most memory. A tensor that moves alone needs no bucket.
       std::int64_t const bucket = 2 * 4 * matrix_columns * 4, rounding = 768;
       auto const most = encoded_moving_bytes(plan_redistribution(x, to, wire).plan, m.topology());
       CAPTURE(std::string(to_string(on)) + " " + to_string(wire));
@@ -255,7 +256,8 @@ TEST_CASE("training with factors learns almost as without them, with the planned
       found.push_back(factored_losses(m, plan, train::overlap::none));
       found.push_back(factored_losses(m, plan, train::overlap::as_planned));
       auto const expected = factored_losses(m, exact, train::overlap::none);
-      // Were the sums of matrices lost, the vectors alone would give a fourteenth.
+      // If the sums of matrices were lost, learning only the vectors would give a fourteenth of
+      // this.
       CHECK(found[0].front() - found[0].back() > 0.5 * (expected.front() - expected.back()));
       if (world_size() > 1) CHECK(found[0] != expected);
 

@@ -67,7 +67,7 @@ search::problem problem_of() {
   return any_length(nn::describe<T>(net, batch));
 }
 
-/// The values of all parameters of a rank, and the losses, after some steps.
+/// Trains for three steps. Returns the losses, and the values of all parameters of this rank.
 template <class T, class Optimizer>
 std::vector<T> trained(ashlar::mesh const& m, search::plan const& plan, Optimizer const& how,
                        std::int32_t below, double clip = 1e9) {

@@ -4,10 +4,10 @@
 
 // Tests trainings with stale parameters (train/stale_training.hpp):
 //
-// - With a staleness of 0, parameters have the bits of synchronous owners, with every optimizer,
-//   also if the training settles in between, is saved, or goes on in another trainer.
-// - While a rank stalls, others go on by the staleness and no further; fewer reads wait with a
-//   longer staleness.
+// - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW, also
+//   if the training settles in between, is saved, or goes on in another trainer.
+// - While a rank stalls, the others get ahead by the staleness and no further. With a longer
+//   staleness, fewer reads wait.
 // - After settle(), all ranks have the same values, and the net has learned.
 // - What needs synchronous steps is refused in one sentence.
 
@@ -51,7 +51,7 @@ search::plan owners_plan(ashlar::mesh const& m, int staleness) {
   return sync::owners{.staleness = staleness}(tiny_problem(), data_plan(m), m.machine());
 }
 
-/// What a training leaves: the mean of the ranks' losses in each step, the parameters, and the
+/// The results of a training: the mean of the ranks' losses in each step, the parameters, and the
 /// loss of the net on another batch.
 struct stale_course {
   std::vector<double> losses;
@@ -59,7 +59,7 @@ struct stale_course {
   double evaluated;
 };
 
-/// Trains with a plan. If `pause` is not 0, settles after so many steps.
+/// Trains with a plan. If `pause` is positive, also settles after this number of steps.
 template <class Optimizer>
 stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer const& optimizer,
                      int pause = 0) {
@@ -71,7 +71,7 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
       made.losses.push_back(trainer.step(tiny_batch(step)).loss);
       if (step + 1 == pause) {
         trainer.settle();
-        made.values = values_of(model);  // a collective, as a checkpoint is
+        made.values = values_of(model);  // collective, like saving a checkpoint
       }
     }
     trainer.settle();
@@ -95,7 +95,7 @@ void check_synchronous_bits(Optimizer const& optimizer) {
     auto const right = trained(m, owners_plan(m, search::synchronous), optimizer);
     sync::owners const one{.among = sync::dealing::one_rank, .staleness = 0};
     for (int const pause : {0, 2, -1}) {
-      // The last plan lets rank 0 own everything.
+      // In the last turn, rank 0 owns everything.
       auto const plan = pause >= 0 ? owners_plan(m, 0)
                                    : one(tiny_problem(), data_plan(m), m.machine());
       auto const found = trained(m, plan, optimizer, pause);
@@ -160,7 +160,8 @@ TEST_CASE("while a rank stalls, fewer reads wait with a longer staleness") {
     };
     constexpr int steps = 4;
     for (int step = 0; step < steps; ++step) {
-      // Rank 0 stalls until the others can go no further. With a staleness of 4 that is the end.
+      // Rank 0 stalls until the others can go no further. With a staleness of 4, they reach the
+      // end.
       while (m.rank() == 0 && step == 1 &&
              (!others_have_sent(staleness == 0 ? 2 : steps) ||
               (staleness == 0 && owner.deferred() < m.ranks() - 1))) {

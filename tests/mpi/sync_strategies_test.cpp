@@ -155,7 +155,7 @@ TEST_CASE("every strategy that sums by rank gives the bits of all-reduces") {
   };
   for (auto const on : {transport::messages, transport::shared_memory}) {
     auto const m = mesh_on(on, {{"node", 1}, {"gpu", world_size()}});
-    if (world_size() == 2) same(m, float{});  // two addends have one sum
+    if (world_size() == 2) same(m, float{});  // a sum of two addends does not depend on their order
     m.set_sum_order(ashlar::sum_order::by_rank);
     same(m, float{});
     if (world_size() <= 2) same(m, double{});

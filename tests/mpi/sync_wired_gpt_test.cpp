@@ -13,12 +13,12 @@
 //   power-sgd/4+feedback    30            exact             3.5 %           2.5 / 2.1 %
 //   top-k/100+momentum      30            exact             12 and 6 %      7.7 / 3.7 %
 //
-// The last two wires cost more than the 2 % that a user would wish for. A matrix of rank 4 is a
-// coarse approximation of the gradients, and top-k/100 sends most elements only a few times in 270
-// steps. Under ZeRO-2 the trainings also have clipping and micro-batches. The environment variable
-// ASHLAR_WIRES names the wire that is tested, and ASHLAR_WIRES=all tests all of them. Without the
-// variable, the test trains only power-sgd/4, and only for a few steps, in which the loss must fall
-// by nine tenths of what it falls without a wire.
+// With the last two wires, the loss is higher by more than the 2 % that a user would accept. A
+// matrix of rank 4 is a coarse approximation of the gradients, and top-k/100 sends most elements
+// only a few times in 270 steps. Under ZeRO-2 the trainings also have clipping and micro-batches.
+// The environment variable ASHLAR_WIRES names the wire that is tested, and ASHLAR_WIRES=all tests
+// all of them. Without the variable, the test trains only power-sgd/4, and only for a few steps. In
+// these steps, the loss must fall by at least nine tenths of its fall without a wire.
 
 #include <algorithm>
 #include <cstdio>
@@ -56,7 +56,7 @@ auto const byte_gpt = nn::chain(nn::embedding(256, 48), nn::repeat(2, nn::gpt_bl
 using text_batch = train::batch_data<std::int32_t, std::int32_t>;
 
 /// Returns the first 100,000 bytes of the pages of docs/, one after the other. The length is fixed,
-/// so that the same places are drawn when pages get longer.
+/// so the test draws the same places of the text after pages have become longer.
 std::string const& pages() {
   static std::string const text = [] {
     std::vector<std::filesystem::path> files;

@@ -5,8 +5,8 @@
 // Tests the wires of plan/wire.hpp:
 //
 // - each wire is the contraction that it states, for blocks of many lengths,
-// - redistributions have the values of a reference that encodes every addend by itself, and the
-//   bytes predicted, recorded and asked of MPI agree exactly, on both transports,
+// - redistributions have the values of a reference that encodes every addend by itself, and
+//   predicted bytes, recorded bytes and the bytes of MPI calls are equal, on both transports,
 // - with error feedback, what was sent is the sum of the gradients minus the last error,
 // - training with a wire follows the losses of training without one, with the predicted bytes and
 //   memory, under several strategies; it has the same bits on both transports and with overlap,
@@ -89,7 +89,7 @@ floats addend_of(int rank, std::size_t n, unsigned seed = 0) {
   return x;
 }
 
-/// The rows of a matrix of `rows` rows that belong to a rank.
+/// Returns which rows of a matrix with `rows` rows belong to a rank.
 ashlar::interval rows_of(std::int64_t rows, int rank) {
   return ashlar::balanced_part({0, rows}, world_size(), rank);
 }
@@ -105,8 +105,6 @@ auto tensor_of(ashlar::mesh const& m, ashlar::shape const& extents, floats const
 bool same_bits(floats const& a, floats const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
-
-/// The machine on which messages cost so much that gradients share buckets.
 
 template <class Plan>
 std::vector<double> losses(ashlar::mesh const& m, Plan const& plan, train::overlap how,
@@ -162,7 +160,7 @@ TEST_CASE("every addend is encoded once, and its owner sums the decoded addends"
     int const p = world_size(), me = world_rank();
     for (std::int64_t const rows : {1, 4, 5, 300})
       for (auto const& wire : block_wires) {
-        if (rows == 1 && p > 2) continue;  // it is cheaper to sum columns, which then move as rows
+        if (rows == 1 && p > 2) continue;  // here a sum by columns and a move to rows are cheaper
         std::int64_t const columns = 9;
         auto const n = static_cast<std::size_t>(rows * columns);
         auto const mine = rows_of(rows, me);

@@ -195,7 +195,8 @@ TEST_CASE("too few micro-batches take turns for a balance loss") {
   auto serial = balanced_problem(over_two, batch, 1);
   CHECK(has(message_of([&] { search::data_parallel(serial, m.topology(), m.machine()); }),
             "has a balance loss over 2 micro-batches, but 1 of 4 take turns."));
-  // A search that may choose passes over other numbers.
+  // If a search may choose how many micro-batches take turns, it leaves out numbers that do not
+  // fit.
   serial.interleaved = 0;
   serial.overlap = true;
   CHECK(search::optimal(serial, m.topology(), m.machine()).interleaved % 2 == 0);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests batches that are read from token files. Every rank must get its part of the batch, which
-// this test cuts out of the whole file, and must read no other bytes. A resumed training must equal
-// an undisturbed one, bit for bit. Every rank must report what is wrong with a file.
+// Tests batches that are read from token files. Every rank must get its part of the batch, and must
+// read no other bytes. The test cuts the expected parts out of the whole file. A resumed training
+// must equal an undisturbed one, bit for bit. Every rank must report what is wrong with a file.
 
 #include <filesystem>
 #include <fstream>
@@ -171,7 +171,7 @@ TEST_CASE("every rank reads its part of the same batches, from every kind of fil
         CHECK(data.bytes_read() == 4 * tokens_of_part(trainer.part()) * sizes[f]);
         CHECK(data.position(4) == train::data_position{1, 9});
       }
-      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row has one token more
+      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row needs one token more
         CHECK(tokens_of_part(trainer.part()) == 2 * 5 * trainer.part().input[0].size);
     }
   }

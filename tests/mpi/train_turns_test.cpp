@@ -8,8 +8,8 @@
 // that run one after another. The moved bytes must be those of the program. Only the gathers of
 // parameters differ from those of serial micro-batches: micro-batches that take turns share each
 // gather. The measured memory must not exceed the predicted memory. The environment variable
-// ASHLAR_TURNS=all runs 20 steps under every plan, on every mesh with up to two axes. By default
-// only the first plan runs so many.
+// ASHLAR_TURNS=all runs 20 steps under every plan, on every mesh with up to two axes. By default,
+// only the first plan trains for more than two steps.
 
 #include <algorithm>
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests the vision transformer: its number of parameters, its classes against plain loops, and that
-// a small one, with a layer scale and without, trains under searched, data parallel, tensor
-// parallel and ZeRO plans as on one process, with the collectives and bytes that are planned.
+// Tests the vision transformer: its number of parameters, and its logits against plain loops. Also
+// tests that a small vision transformer, with a layer scale and without, trains under searched,
+// data parallel, tensor parallel and ZeRO plans as on one process, with the collectives and bytes
+// that are planned.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>

@@ -8,7 +8,7 @@
 // The unit of time, t, is the time that the whole tensor needs to pass the link of one node. The
 // following must hold:
 //
-//   figure 5, ours                   at most 1.05 t, whatever the receiving mesh
+//   figure 5, ours                   at most 1.05 t, for every receiving mesh
 //   figure 5, strategies             within 5 % of their formulas
 //   figures 6 and 8, ours            at most 1.03 times the bound
 //   figure 8, naive and balanced     within 5 % of their computed times (support/table_2.hpp)

@@ -150,8 +150,8 @@ inline std::vector<strategy_task> strategy_list(strategy how,
       for (auto const& g : groups) wait(got, g);
     }
   }
-  // The rank `first` of a pair lets the rank `second` go on at the end of the last task, before the
-  // waiting task, in which `first` takes part.
+  // In a pair, the rank `second` waits for the rank `first`. `first` lets `second` go on at the end
+  // of an earlier task: the last one, before the waiting task, in which `first` takes part.
   for (std::size_t i = 0; i < list.size(); ++i)
     for (auto const& turn : list[i].waits_for)
       for (std::size_t k = i; k-- > 0;) {

@@ -17,8 +17,8 @@
 //   eager           like overlap, but with eager-1F1B
 //   eager, split    like eager, but the gradient of the input is sent before the gradients of the
 //                   parameters are computed
-//   eager, delayed  like that, but each part delays its gradients of parameters by the number of
-//                   micro-batches with which the timeline of the step is shortest
+//   eager, delayed  like "eager, split", but each part delays its gradients of parameters by the
+//                   number of micro-batches with which the timeline of the step is shortest
 //   searched        the fastest schedule among searched warm-up depths, split backward passes and
 //                   searched delays
 //

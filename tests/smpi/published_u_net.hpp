@@ -85,8 +85,8 @@ constexpr auto published_u_net(ashlar::nn::u_transformer_options<Levels> const& 
                gelu(), convolution(c, o.image_channels, 3, {.padding = 1}), mean_squared_error());
 }
 
-/// Returns the cut of the authors' program, as search::limits_of returns cuts: the second stage
-/// begins where the innermost level's output is doubled.
+/// Returns the cut of the authors' program, in the form in which search::limits_of returns cuts:
+/// the second stage begins where the innermost level's output is doubled.
 inline std::vector<int> published_cut(ashlar::search::problem const& net) {
   int first = 0;
   while (net.spec(first).name != "upsample") ++first;

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains an MLP for a step under each builder of room sync and under sync::optimal, with overlap.
-// Compares the simulated seconds of the step with the timeline of its program (step/timeline.hpp).
-// They must agree within 5 % if all links are of one tier, and within 15 % if the ranks of each
-// node share one link. A deadlock under any builder fails the test.
+// Trains an MLP for a step under each builder of the room `sync` and under sync::optimal, with
+// overlap. Compares the simulated seconds of the step with the timeline of its program
+// (step/timeline.hpp). They must agree within 5 % if all links are of one tier, and within 15 % if
+// the ranks of each node share one link. A deadlock under any builder fails the test.
 //
-// An owner is idle while other owners receive gradients, and the timeline does not count this: it
-// lets each link carry one transfer at a time. So steps with owners may be shorter than predicted.
+// While one owner receives gradients, the links of the other owners are idle and could carry other
+// transfers. The timeline does not count on this: it lets each tier carry one transfer at a time.
+// So steps with owners may be shorter than predicted.
 //
 // The trainer, the executor, the layers and the transports are those of the library. In addition,
 // every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
@@ -15,7 +16,7 @@
 //
 // The arguments after mesh and machine are:
 //
-// - the features of each of the layers
+// - the number of features of each layer
 // - the number of pieces into which a step is divided; transfers progress between two pieces
 // - the ratio of computing time to communication time of a step with all-reduces
 // - the names of strategies (sync/named.hpp); all if there are none
@@ -42,8 +43,9 @@ namespace search = ashlar::search;
 namespace step = ashlar::step;
 namespace sync = ashlar::sync;
 
-/// The predicted and the simulated seconds of a step. The simulated seconds are those of the
-/// slowest rank and are valid on rank 0 only.
+/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
+/// communication that no computation hides. The simulated seconds are those of the slowest rank and
+/// are valid on rank 0 only.
 struct step_seconds {
   double predicted, simulated, exposed;
 };

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the calls of operator new in this thread, the most bytes that one asked for, and the bytes
-// in use and their peak, with the few bytes by which malloc rounds each block up. Calls in other
-// threads are not counted, for example those of the watchdog (comm/watch/watchdog.hpp). This header
-// defines operator new and delete: include it in exactly one translation unit of a program.
+// Counts, for this thread, the calls of operator new, the largest number of bytes that one call
+// requested, the bytes in use and their peak. Bytes include the few by which malloc rounds each
+// block up. Calls in other threads are not counted, for example those of the watchdog
+// (comm/watch/watchdog.hpp). This header defines operator new and delete: include it in exactly one
+// translation unit of a program.
 
 #include <cstdint>
 #include <cstdlib>

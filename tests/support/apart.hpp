@@ -11,7 +11,8 @@
 
 namespace ashlar_test {
 
-/// Returns the largest difference of two lists, relative to their largest element if it exceeds 1.
+/// Returns the largest difference between corresponding elements of a and b, divided by the largest
+/// magnitude in a if this magnitude exceeds 1.
 inline double apart(std::vector<double> const& a, std::vector<double> const& b) {
   double most = 1, difference = 0;
   if (a.size() != b.size()) return 1e300;

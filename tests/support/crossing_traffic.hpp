@@ -9,9 +9,10 @@
 //   recorded       communication_log of the rank's part
 //   asked of MPI   mpi_traffic.hpp, below the library
 //
-// On a mesh in shared memory, steps ask nothing of MPI. There a crossing asks for the bytes that a
-// rank gets from ranks that send it little (crossing_neighbours::least_bytes). A rank that sends
-// more only says by messages where its elements are, in less than a KiB.
+// On a mesh in shared memory, steps make no MPI calls. In a crossing on such a mesh, a rank
+// receives bytes through MPI only from ranks that send it little
+// (crossing_neighbours::least_bytes). A rank that sends more only says by messages where its
+// elements are, in less than a KiB.
 
 #include <map>
 #include <optional>

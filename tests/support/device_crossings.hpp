@@ -69,9 +69,9 @@ int wrong_crossings(two_parts const& m, ashlar::shape const& extents, std::size_
   return wrong;
 }
 
-/// Moves a tensor from the first node of a mesh of two nodes to the second node. Both have `gpus`
-/// ranks and a copy of the tensor, which moves in many chunks that the ranks of the second node
-/// pass on to each other.
+/// Moves a tensor from the first node of a mesh of two nodes to the second node. Each node has
+/// `gpus` ranks, and every rank of a node has a copy of the tensor. The tensor moves in many
+/// chunks, which the ranks of the second node pass on to each other.
 inline void cross_in_chunks(world const& w, int gpus) {
   mesh const whole(w, {{"node", 2}, {"gpu", gpus}}, {{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
   auto const parts = whole.split("node");

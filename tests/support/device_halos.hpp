@@ -19,7 +19,8 @@
 namespace ashlar_test {
 
 /// Checks one exchange: each rank must get all rows that its windows cover, and the gradients of
-/// these rows must be summed on the ranks that own them. Dim 1 of the tensor is split at `at`.
+/// these rows must be summed on the ranks that own them. `at` is the placement of the tensor, which
+/// splits dim 1.
 inline void exchange_halo(ashlar::nccl::mesh const& m, ashlar::placement const& at,
                           ashlar::sliding_window const& w) {
   using tensor = ashlar::tensor<float, 3, ashlar::dynamic, ashlar::nccl::mesh::processor_type>;

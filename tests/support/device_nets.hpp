@@ -34,7 +34,7 @@ namespace ashlar_test {
 namespace nn = ashlar::nn;
 
 /// Returns a network that maps token ids in [0, 11) of shape [batch, 5] to logits [batch, 5, 11].
-/// It uses every layer that runs on a device, except flatten.
+/// Its layers are those of a GPT with dropout, a skip and relu.
 inline auto every_layer() {
   return nn::chain(nn::embedding(11, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)), nn::layer_norm(6),
                    nn::skip<2>(nn::relu()), nn::linear(12, 11, false));

@@ -165,7 +165,8 @@ void check_binary(device_mesh const& m, index const& extents) {
   calls.report();
 }
 
-/// Checks operators of which one operand is repeated, on every pair of placements.
+/// Checks operators of two operands, one of which is repeated along dims of the other, on every
+/// pair of placements.
 template <class T>
 void check_repeated(device_mesh const& m, index const& extents) {
   dense const x = small_integers(extents, 4), y = small_integers({extents[1]}, 5),

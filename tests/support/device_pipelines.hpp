@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Trains GPTs in pipeline stages on ranks with one device each, as on one rank of the host. The
-// cases run on a real device (tests/cuda) and on the fake device (tests/cuda/fake). All ranks must
-// call each function.
+// Trains GPTs in pipeline stages on ranks with one device each. The results must agree with those
+// of one rank of the host. The cases run on a real device (tests/cuda) and on the fake device
+// (tests/cuda/fake). All ranks must call each function.
 
 #include <vector>
 
@@ -53,8 +53,8 @@ inline constexpr auto splits_tensors = [](auto const&... net) {
   return search::tensor_parallel(net...);
 };
 
-/// Trains a GPT in stages on the mesh, whose stages divide its first axis, and on the host. All
-/// results must agree to 1e-5 in float, and the losses to 5 % in bfloat16. choose(problem,
+/// Trains a GPT in stages, which divide the first axis of the mesh. The results must agree with
+/// `host`: all results to 1e-5 in float, and only the losses, to 5 %, in bfloat16. choose(problem,
 /// topology, machine) returns the plan of the net on the ranks of one stage.
 template <class T, class Net, class Choose>
 void check_stages(ashlar::nccl::mesh const& whole, Net const& net, trained_net const& host,

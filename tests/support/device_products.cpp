@@ -20,7 +20,7 @@ template <class T, int Rank>
 void try_products(device_mesh const& m, index const& mnk, int one_in) {
   using ashlar::matmul;
   using ashlar::transposed;
-  operator_calls calls("matmul: no plan of ");  // not as many panels as wanted
+  operator_calls calls("matmul: no plan of ");  // how the refusal of a number of panels begins
   int n = 0, turn = 0;
   int const batch = 3;
   auto const matrix = [&](int rows, int columns) {

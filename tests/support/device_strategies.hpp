@@ -48,8 +48,8 @@ inline void check_strategies(ashlar::nccl::mesh const& m, trained_net const& hos
   }
 }
 
-/// Checks the strategies on a mesh of all ranks, on one of two axes if there are four ranks, and
-/// with sums by rank.
+/// Checks the strategies on a mesh of all ranks with one axis, without and with sums by rank. If
+/// there are four ranks, also checks them on a mesh with two axes.
 inline void check_strategies_on_meshes(ashlar::nccl::world const& w, trained_net const& host) {
   if (w.size() == 4) check_strategies({w, {{"node", 2}, {"gpu", 2}}}, host);
   ashlar::nccl::mesh const m(w, {{"gpu", w.size()}});

@@ -37,7 +37,7 @@ struct trained_net {
   std::vector<double> losses;                             ///< the loss of each step
   std::vector<double> norms;                              ///< the gradient norm of each step
   std::vector<double> predicted;                          ///< after the training
-  std::map<std::string, std::vector<double>> parameters;  ///< all values of those that it reads
+  std::map<std::string, std::vector<double>> parameters;  ///< whole parameters that the rank reads
 };
 
 /// Trains a model of a GPT (small_gpt or tied_gpt) for three steps. Calls after_step(trainer) after
@@ -92,7 +92,7 @@ inline void check_losses(trained_net const& made, trained_net const& host, doubl
 
 /// Checks that results agree with the host's results: losses relative to themselves, predictions
 /// and each parameter relative to their largest value. Gradient norms may differ ten times as much,
-/// because the layer norms behind small embeddings amplify rounding errors of parameters.
+/// because the layer norms after small embeddings amplify rounding errors of parameters.
 inline void check_as_on_host(trained_net const& made, trained_net const& host, double tolerance) {
   check_losses(made, host, tolerance);
   for (std::size_t k = 0; k < std::min(made.norms.size(), host.norms.size()); ++k) {

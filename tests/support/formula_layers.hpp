@@ -26,7 +26,7 @@ constexpr auto product(std::int64_t in, std::int64_t out) {
   return nn::formula(
       "linear", [](auto x, auto w) { return matmul(x, w); }, nn::weight("weight", {in, out}));
 }
-/// As nn::output_embedding, for an x of two dims.
+/// Like nn::output_embedding, for an x of two dims.
 constexpr auto output_embedding(std::int64_t features, std::int64_t vocabulary) {
   return nn::formula(
       "output_embedding", [](auto x, auto table) { return einsum<"md,vd->mv">(x, table); },
@@ -59,7 +59,7 @@ constexpr auto tanh() {
 constexpr auto sigmoid() {
   return nn::formula("sigmoid", [](auto x) { return sigmoid(x); });
 }
-/// As nn::flatten, for an x of three dims.
+/// Like nn::flatten, for an x of three dims.
 constexpr auto flatten() {
   return nn::formula("flatten", [](auto x) { return flatten<1, 2>(x); });
 }

@@ -40,7 +40,7 @@ inline constexpr strided_case strided_cases[] = {
     {2, {40, 35}, {1, 41}, {36, 1}, 0, 0},  // a transposition with partial tiles
     {2, {32, 64}, {1, 32}, {64, 1}, 0, 0},  // a transposition of whole tiles
     {2, {40, 70}, {1, 42}, {72, 1}, 0, 0},  // a transposition by pairs of elements
-    {2, {40, 70}, {1, 42}, {72, 1}, 1, 0},  // the same, but the source begins at an odd element
+    {2, {40, 70}, {1, 42}, {72, 1}, 1, 0},  // by pairs, and the source begins at an odd element
     {3, {4, 130, 6}, {1200, 1, 200}, {800, 6, 1}, 2, 2},  // planes by pairs, with a partial tile
     {2, {6, 8}, {0, 1}, {8, 1}, 0, 0},                    // every row is a copy of one row
     {2, {6, 8}, {1, 0}, {8, 1}, 0, 0},                    // every column is a copy of one column

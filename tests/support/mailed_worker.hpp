@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A rank of a stale training (stale_reads.hpp) that writes to the others by the mailbox of a mesh.
+// A rank of a stale training (stale_reads.hpp) that sends letters through the mailbox of a mesh.
 
 #include <memory>
 

@@ -58,8 +58,8 @@ class plan_source {
   /// Returns a random plan. An element of a plan is a layer, or the begin or the end of a residual.
   ///
   ///   placements      random legal choices, the same for both ends of a residual
-  ///   storage         one element in four stores its parameters in random placements, and updates
-  ///                   half of them in other placements
+  ///   storage         one element in four stores its parameters at random placements, and updates
+  ///                   half of them at other placements
   ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
@@ -162,9 +162,9 @@ records_of_gradients(search::problem const& net, search::plan const& plan,
 
 /// Returns the collectives that this rank must record in a training step. First come those of
 /// records_of_gradients. Then comes the trainer's all-reduce of the loss and the gradient norms,
-/// and the redistributions of parameters that are updated apart from their storage. In the checked
-/// mode, another all-reduce compares the hashes of all parameters of all ranks, and of the stored
-/// copies.
+/// and then the redistributions of parameters whose updates have other placements than their
+/// storage. In the checked mode, a final all-reduce compares the hashes of all parameters, and of
+/// their stored copies, between all ranks.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,

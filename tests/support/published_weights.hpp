@@ -28,7 +28,7 @@ class published_weights {
                               static_cast<float>(static_cast<int>(random_() % 2001) - 1000) / 2500);
   }
 
-  /// Adds a tensor with the extents and values of another one.
+  /// Adds a tensor `name` with the extents and values of tensor `of`.
   void add_copy(std::string const& name, std::string const& of) {
     extents_[name] = extents_.at(of);
     values_[name] = values_.at(of);

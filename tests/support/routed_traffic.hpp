@@ -12,7 +12,7 @@
 
 namespace ashlar_test {
 
-/// Returns the elements of the rows of a box, counted one by one.
+/// Returns the number of elements of the rows in box b, counted row by row.
 inline std::int64_t rows_times_features(ashlar::shape const& extents, ashlar::routing const& routes,
                                         ashlar::box const& b) {
   std::int64_t elements = 0, token = 0;

@@ -16,7 +16,7 @@ namespace ashlar_test {
 
 struct stale_read_counts {
   std::int64_t reads = 0;
-  std::int64_t torn = 0;       ///< reads of values of which a part is older
+  std::int64_t torn = 0;       ///< reads of values in which parts are of different versions
   std::int64_t too_old = 0;    ///< reads that miss a gradient that the staleness requires
   std::int64_t unsettled = 0;  ///< reads at the end that do not contain exactly all gradients
   std::int64_t stalest = 0;    ///< the most steps by which a read was behind its worker
@@ -41,7 +41,7 @@ class counting_worker {
   counting_worker(counting_worker const&) = delete;
   counting_worker& operator=(counting_worker const&) = delete;
 
-  /// Waits for the values of a step, and looks at them. serve() takes letters.
+  /// Waits for the values of a step, and checks them. serve() takes letters.
   template <class Serve>
   void begin_step(std::int64_t step, Serve const& serve) {
     if (step == 0) exchange.read(0);
@@ -57,7 +57,7 @@ class counting_worker {
       }
     });
   }
-  /// Pushes the gradient of a step, and asks for the values of the next one.
+  /// Pushes the gradient of step `step`, and asks for the values of the next step.
   void end_step(std::int64_t step) {
     exchange.push(step, [&](int, std::span<float> gradient) {
       for (std::size_t i = 0; i < gradient.size(); ++i)

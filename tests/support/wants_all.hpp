@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Says which of its cases a test is to run. The line `// thorough: NAME=all` of its file asks for
-// all of them (CONTRIBUTING.md).
+// Says which of its cases a test runs. The line `// thorough: NAME=all` in the file of a test asks
+// for all cases (CONTRIBUTING.md).
 
 #include <cstdlib>
 #include <string_view>

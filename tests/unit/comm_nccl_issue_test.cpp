@@ -6,8 +6,7 @@
 // (support/nccl_player.hpp). It checks four facts:
 // - No rank waits forever.
 // - Matching calls agree in kind and count.
-// - Each rank receives as many bytes as the plan predicts, which are as many as with the MPI
-//   transport.
+// - Each rank receives as many bytes as the plan predicts, and as many as with the MPI transport.
 // - The results have the same bits as those of an element-by-element simulation
 //   (support/replay.hpp).
 

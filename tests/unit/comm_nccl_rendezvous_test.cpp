@@ -298,8 +298,8 @@ TEST_CASE("tcp: on the loopback address, rank 0 is not reachable from outside") 
   meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
-  REQUIRE(connect_as_stranger(m.port));  // rank 0 listens
-  sockaddr_in any{};                     // its port is free on other addresses of this host
+  REQUIRE(connect_as_stranger(m.port));  // rank 0 listens on m.port
+  sockaddr_in any{};                     // the same port is free on other addresses of this host
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(0x7f000002);
   any.sin_port = htons(static_cast<std::uint16_t>(m.port));

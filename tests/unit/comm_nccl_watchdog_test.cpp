@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a job ends if its collectives hang. The watchdog, which ends the process, runs on a
-// fake device. Also tests the messages for NCCL failures.
+// Tests how the watchdog ends a job whose collectives hang. A fake device stands in for the GPU.
+// Also tests the messages for NCCL failures.
 
 #include <atomic>
 
@@ -22,7 +22,7 @@ using ashlar::watch::flight_record;
 
 ashlar::topology const grid{{"node", 2}, {"gpu", 2}};
 
-/// Records an all-reduce, and returns its number.
+/// Records that an all-reduce began. Returns its number in the record.
 std::uint64_t issue(flight_record& record, int elements,
                     ashlar::element_type type = ashlar::element_type::f32) {
   auto const what = ashlar::flat_all_reduce(elements, {0, 1}, grid, {}, ashlar::reduction::sum);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the letters of a stale training (comm/stale_exchange.hpp). Threads of one process simulate
-// the ranks, so a thread sanitizer sees what a handler of letters does beside the rank's own work.
-// Ranks stall at random, and serve the others meanwhile.
+// the ranks. A thread sanitizer therefore detects data races between a rank's own work and its
+// handler of letters. Ranks stall at random, and serve the others meanwhile.
 
 #include <atomic>
 #include <deque>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the loops along a dim against direct definitions, also in bfloat16 and with NaN.
+// Compares the index of an extremum along a dim, and cumulative sums along a dim, with direct
+// definitions. The cases include bfloat16 and NaN.
 
 #include <cmath>
 #include <limits>
@@ -16,7 +17,7 @@ namespace {
 
 namespace host = ashlar::device::host;
 
-/// Returns element [o, k, i] of x [2, 3, 2].
+/// Returns element [o, k, i] of x, which has the shape [2, 3, 2].
 template <class T>
 T at(std::vector<T> const& x, std::size_t o, std::size_t k, std::size_t i) {
   return x[(o * 3 + k) * 2 + i];

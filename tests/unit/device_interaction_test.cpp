@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares two operations of recommendation models with their definitions: the pairwise interaction
-// of vectors, and the look-up in several embedding tables. Both operations run unsharded, and
-// sharded by columns and by rows. The partial results of the shards must sum to the full result.
+// of vectors, and the look-up in several embedding tables. The interactions of parts of the
+// columns, and the look-ups in parts of the rows, must sum to the full results.
 
 #include <doctest/doctest.h>
 

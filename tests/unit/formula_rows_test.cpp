@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the training rows of formulas with those of the same layers that are written by hand in
-// the library. Also checks everything else that follows from a formula: errors, costs, and the
-// values that are kept.
+// The library has layers that are written by hand. Compares their training rows with the training
+// rows of formulas for the same layers. Also checks everything else that follows from a formula:
+// errors, costs, and the values that are kept for the backward pass.
 
 #include <algorithm>
 #include <set>
@@ -115,7 +115,8 @@ TEST_CASE("a formula that joins two tensors keeps what its gradients read") {
   CHECK(scores.y == ashlar::shape{6, 6});
   CHECK(scores.saved_values + (scores.saved_beside.empty() ? 0 : scores.saved_beside[0].values) ==
         2 * 24 + 36);  // both operands and the product
-  // The rows of u are the rows of y, but those of v its columns, so u and v cannot both be split.
+  // The rows of u become rows of y, and the rows of v become columns of y. So u and v cannot both
+  // be split.
   std::set<std::string> rows{"x B y B dy B dx B", "x B y B dy P dx P"};
   CHECK(rows_of(scores.rows) == rows);
   CHECK(scores.couples_rows);
@@ -198,8 +199,8 @@ TEST_CASE("a gain has the rows that hands write, and two more") {
   for (int d : {0, 1}) add({split(d, 0), split(d, 0), split(d, 0), split(d, 0), {b}, {p}});
   add({f, f, f, f, {split(0, 0)}, {split(0, 0)}});
   add({b, b, b, b, {b}, {b}});
-  add({b, b, p, p, {b}, {p}});  // not written by hand: a partial gradient passes through
-  add({p, p, b, b, {b}, {p}});  // not written by hand: so does a partial input
+  add({b, b, p, p, {b}, {p}});  // not in the library: a partial gradient passes through
+  add({p, p, b, b, {b}, {p}});  // not in the library: a partial input passes through
   CHECK(rows == expected);
 }
 
@@ -226,7 +227,7 @@ TEST_CASE("no row splits a tensor while every rank repeats products that cost mu
     CHECK(!row.y.is_split_of(1));
     splits += row.x.is_split() || row.use[0].is_split() || row.use[1].is_split();
   }
-  CHECK(splits == 2);  // the rows, and the hidden features
+  CHECK(splits == 2);  // one row splits the rows of x, and one splits the hidden features
   // If rows are split, every rank computes the whole product of the two weights. If there are many
   // rows, this costs little compared with the product of x.
   auto const low_rank = nn::formula(
@@ -326,8 +327,8 @@ TEST_CASE("what is not split like x counts with what it is split with") {
   CHECK(gated.saved_values == 5 * 4);
   REQUIRE(gated.saved_beside.size() == 1);
   CHECK(gated.saved_beside[0] == ashlar::search::saved_values_beside{5 * 7, 1});
-  // If rows are split, every rank has the whole sum of weights. The backward pass computes this sum
-  // again from the product of two weights, which is kept. Every rank has the whole product, too.
+  // If rows of x are split, every rank has the whole sum of weights. The backward pass computes
+  // this sum again from the kept product of two weights. Every rank has this whole product, too.
   auto const low_rank =
       nn::formula(
           "f", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that plan files and pipeline files keep the imbalance of experts for which their plans were
-// made, that a net with another imbalance refuses them, and that it accepts files of versions that
-// do not say it.
+// Plan files and pipeline files contain the imbalance of experts for which their plans were made.
+// Tests that files keep this number, that loading a file for a net with another imbalance is
+// refused, and that files of older versions, which do not contain the number, are accepted for
+// every net.
 
 #include <fstream>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that the wires of gradients are kept in files of plans and of pipelines and in headers, and
-// that a file with a wrong wire gets one sentence.
+// Tests that plan files, pipeline files and headers keep the wires of gradients, and that a file
+// with a wrong wire gives an error message of one sentence.
 
 #include <fstream>
 
@@ -41,7 +41,8 @@ struct wired_plan {
   }
 };
 
-/// Returns the first parameter of a file that has a wire.
+/// Returns the first parameter with a wire in a plan file. Returns the whole file if no parameter
+/// has one.
 json& wired_parameter(json& file) {
   for (auto& element : file["elements"])
     if (element.contains("parameters"))
@@ -149,8 +150,8 @@ TEST_CASE("plain steps are kept in plan files, pipeline files and headers") {
   auto const plan = by(s.net, s.plain, s.machine),
              never = s.encoded(wires::with_feedback(wires::one_bit));
   REQUIRE(has_wires(plan));
-  CHECK(plan.seconds > never.seconds);  // it also averages gradients
-  CHECK(plan.memory > never.memory);    // it also keeps averages
+  CHECK(plan.seconds > never.seconds);  // with momentum, a step also averages gradients
+  CHECK(plan.memory > never.memory);    // with momentum, ranks also keep these averages
   CHECK(fingerprint(plan) != fingerprint(never));
   auto const path = f.file("plan.json");
   io::save_plan(path, s.net, plan);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the files of trials: what is written is read again, and the error of a damaged file names
-// the file and the trial. The fuzz target of JSON readers tries many other damages.
+// Tests the files of trials: reading a file gives what was written, and the error of a damaged file
+// names the file and the trial. The fuzz target of JSON readers tries many other damages.
 
 #include <fstream>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests write_whole, which replaces a file as a whole, on links, on files that are not regular
-// files, and with writes that fail.
+// Tests write_whole, which replaces a file as a whole. The cases include links, files that are not
+// regular files, and writes that fail.
 
 #include <csignal>
 #include <filesystem>

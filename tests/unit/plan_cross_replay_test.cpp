@@ -9,9 +9,9 @@
 // after the crossing and after the steps on the target, and every rank must receive the planned
 // number of bytes.
 //
-// With ASHLAR_CROSSINGS=all, every pair of placements with sums is replayed, of up to three axes of
+// With ASHLAR_CROSSINGS=all, every pair of placements with sums is replayed, on up to three axes of
 // extent 2 on each side: 12,996 pairs, of which 8,464 have three axes on both sides. By default,
-// these are all pairs with at most two axes a side, and one in 61 of the others.
+// the test replays all pairs with at most two axes on each side, and one in 61 of the other pairs.
 
 #include <map>
 #include <random>
@@ -132,8 +132,8 @@ TEST_CASE("plans between parts of up to three axes, replayed index by index") {
         std::shuffle(from.begin(), from.end(), random);
         std::shuffle(to.begin(), to.end(), random);
         auto const x = matrix_of(extents);
-        // For the first extents, each placement occurs on each side. For the other extents, some
-        // occur.
+        // For the first extents, each placement occurs on each side. For the other extents, only
+        // some placements occur.
         auto const count = std::max(from.size(), to.size()) / (all ? 1 : 4) + 1;
         for (std::size_t k = 0; k < count; ++k)
           replay_move(x, source, from[k % from.size()], target, to[k % to.size()], whole, random,

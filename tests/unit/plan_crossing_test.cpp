@@ -176,7 +176,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
       part_of(whole, nine, {{"a", 3}, {"b", 3}})};
   char const* const placements[] = {"B,B",       "S(0),B",        "B,S(1)",
                                     "S(0),S(0)", "S(0,1),S(0,0)", "S(1),S(0)"};
-  int relayed = 0;  // the number of messages of ranks outside the source
+  int relayed = 0;  // number of messages that are sent by ranks outside the source
   int cut = 0;      // the number of shares that are not whole tasks
   for (auto const& [a, b] : {std::pair{0, 1}, {0, 2}, {2, 0}, {0, 3}, {3, 0}, {0, 4}, {4, 0}})
     for (shape const& s : {shape{{7, 6}}, shape{{1, 5}}, shape{{0, 3}}, shape{{16, 12}}})

@@ -156,7 +156,8 @@ TEST_CASE("a synchronization by way of a station sums along one axis after the o
   CHECK(back.received_bytes(t, {0, 0}) == 40);
 }
 
-// The owner then receives 2 (p - 1) / p arrays in place of p - 1.
+// If a sum of p ranks is first split over the ranks, its owner receives 2 (p - 1) / p arrays
+// instead of p - 1.
 TEST_CASE("a large sum of many ranks reaches its owner by way of a split") {
   ashlar::topology const t{{"gpu", 8}};
   ashlar::placement const sums{ashlar::partial()}, home{ashlar::owned(5)};

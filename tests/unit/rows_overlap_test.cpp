@@ -40,7 +40,8 @@ search::problem two_mixtures(int micro_batches, int turns) {
   return net;
 }
 
-/// Machines on which moves take between a small fraction and a multiple of the seconds of the work.
+/// Returns a machine whose moves take this time per byte. With the values of `bytes_take`, moves
+/// take between a small fraction and a multiple of the seconds of the work.
 ashlar::machine machine_with(double seconds_of_a_byte) {
   ashlar::machine m;
   m.intra = {1e-7, seconds_of_a_byte};
@@ -54,7 +55,7 @@ bool moves_rows(search::program const& p, search::action const& a) {
          !p.path_of(p.move_of(a)).is_local();
 }
 
-/// Returns the stages of the first micro-batch, before gradients are synchronized.
+/// Returns the stages of the first micro-batch, without the synchronization of gradients.
 std::vector<search::duplex_stage> stages_of(search::program const& p) {
   std::vector<search::duplex_stage> list{{}};
   bool computed = false;  // since the last move

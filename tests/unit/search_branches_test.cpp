@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // thorough: ASHLAR_BRANCHES=200 1
 
-// Tests the search of nets with branches, which are series-parallel nets: the dynamic program over
-// tables of branches finds plans as cheap as a search that tries all plans. So does the search
-// below a memory limit, also where it may recompute segments.
+// Tests the search of nets with branches, which are series-parallel nets. The dynamic program over
+// tables of branches must find plans as cheap as those of a search that tries all plans. With a
+// memory limit, the search must find such plans too, even if it may recompute segments.
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,7 +24,7 @@
 namespace ashlar_test {
 namespace {
 
-/// Returns how many plans a search of all plans would try, at most.
+/// Returns an upper bound of the number of plans that a search of all plans would try.
 double plans_of(search::problem const& net, ashlar::topology const& t) {
   double n = 1;
   for (int i = 0; i < net.size(); ++i)

@@ -66,8 +66,9 @@ double least_psi(search::turn_chain const& chain, std::vector<int> const& choice
   return least;
 }
 
-/// Returns the net of this number, from 0 to 3, of the paper. The tests take two that differ in
-/// everything. tests/scripts/bench_hidup.sh compares the plans of all four.
+/// Returns one of the paper's four nets; `which` is 0 to 3. The tests take nets 0 and 3, which
+/// differ in the model and in the number of experts for each token. tests/scripts/bench_hidup.sh
+/// compares the plans of all four.
 search::problem paper_net(int which, int ranks) {
   nn::moe_options const experts{.experts = ranks, .chosen = 2 - which % 2};
   auto net = which < 2 ? search::any_length(
@@ -91,7 +92,7 @@ TEST_CASE("HiDup's search finds the least psi of all strategies") {
     auto const [psi, choices] = search::hidup_search(chain, 2).run();
     CHECK(psi == doctest::Approx(least).epsilon(1e-12));
     CHECK(least_psi(chain, choices, 2) == doctest::Approx(least).epsilon(1e-12));
-    // This object searches twice. Its first search keeps only one strategy in each state.
+    // This object searches twice. In its first search, each state keeps only one strategy.
     search::hidup_search twice(chain, 2);
     CHECK(twice.run(search::hidup_search::most_labels, 1).first ==
           doctest::Approx(least).epsilon(1e-8));

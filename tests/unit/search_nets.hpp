@@ -152,9 +152,9 @@ class random_cases {
   bool branches_;  ///< whether nets have branches
 };
 
-/// Marks random groups of consecutive layers, residuals, skips and branches from element `first`
-/// until before element `last` as segments (units of recomputation). Segments may also begin inside
-/// residuals and skips.
+/// Marks random groups of consecutive layers, residuals, skips and branches as segments (units of
+/// recomputation), in the range from element `first` up to and without element `last`. Segments may
+/// also begin inside residuals and skips.
 inline void add_segments(search::problem& net, random_cases& draw, int first, int last) {
   for (int i = first; i < last;) {
     int end = i;

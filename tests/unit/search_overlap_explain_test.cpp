@@ -18,7 +18,7 @@
 namespace ashlar_test {
 namespace {
 
-/// A net of equal blocks, of which two of four micro-batches take turns.
+/// Returns a net of equal blocks with four micro-batches, of which two at a time take turns.
 search::problem turns_net() {
   auto net = block_net(3, {8, 16}, 32);
   net.micro_batches = 4;

@@ -205,9 +205,10 @@ void check_attained(std::vector<layer_work> const& layers, int micro_batches,
 }
 
 TEST_CASE("the bound is attained if moves are free and one part never waits for another") {
-  // One layer has ten times the work of each other layer. After the forward passes of the first
-  // micro-batch on the parts before it, the part of this layer always has something to compute.
-  // After its last pass, the other parts only end the backward passes of the last micro-batch.
+  // One layer has ten times the work of each other layer. Its part waits only until the first
+  // micro-batch has passed the parts before it. From then on, this part always has something to
+  // compute. After its last pass, the other parts only end the backward passes of the last
+  // micro-batch.
   std::vector<layer_work> const last_slow{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {10, 10, 10}};
   std::vector<layer_work> inner_slow(8, {1, 1, 1});
   inner_slow[3] = {10, 10, 10};

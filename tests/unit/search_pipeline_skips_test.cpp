@@ -28,7 +28,7 @@ namespace pipelines = ashlar::pipelines;
 
 /// Returns a chain of `levels` nested skips. Each skip contains a layer before the next level, and
 /// is followed by a layer. Work and saved values are random. If `tied` is true, a layer at the
-/// begin and a layer in the middle share one parameter.
+/// beginning and a layer in the middle share one parameter.
 search::problem u_net(random_cases& draw, int levels, shape const& x, int m, bool tied = false) {
   search::problem net;
   net.micro_batches = m;

@@ -161,9 +161,9 @@ std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan
   return memory_per_rank(stage, own) + (most - 1) * held;
 }
 
-/// Checks the predicted memory of stage j of a 1F1B plan. It covers the stage's program and the
-/// micro-batches in flight. Beside these, each neighbouring stage adds at most two tensors that
-/// arrive early, the source of one send, and a redistribution.
+/// Checks the predicted memory of stage j of a 1F1B plan. The prediction must cover the stage's
+/// program and the micro-batches in flight. In addition, it may contain for each neighbouring stage
+/// at most two tensors that arrive early, the source of one send, and a redistribution.
 void check_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j,
                         ashlar::topology const& mesh, ashlar::machine const& m) {
   auto const memory = p.stages[std::size_t(j)].memory, alone = fake_stage_memory(net, p, j);
@@ -462,7 +462,7 @@ TEST_CASE("what a stage has in flight is that of the plan's schedule") {
   p.order = ashlar::pipelines::eager(4, 6);
   int const eager[]{6, 5, 3, 1};
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == eager[j]);
-  // Two parts with two chunks: the stages are in the order of the net.
+  // Two parts hold two chunks each. Stages are numbered in the order of the net.
   p.order = ashlar::pipelines::dual_pipe_v(2, 6);
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);
 }

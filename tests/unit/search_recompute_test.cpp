@@ -236,7 +236,7 @@ TEST_CASE("no plan needs less than the least memory, wherever segments begin ins
       ashlar::scratch<int> path(static_cast<std::size_t>(net.size()));
       auto const least = search::detail::least_memory(model, path);
       CHECK(least.complete);
-      // A limit of exactly these bytes leaves the plan, and a smaller one leaves none.
+      // With a limit of exactly these bytes, the plan fits. With one byte less, no plan fits.
       CHECK(search::detail::least_memory_path(model, least.bytes, false, path).bytes ==
             least.bytes);
       m.memory = least.bytes - 1;

@@ -133,12 +133,13 @@ constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
   return ends.y;
 }
 
-/// The ways to join the outputs of the two nets of a branch. The formula makes a result with one
-/// more index in the last dim, which stays whole.
+/// The ways to join the outputs of the two nets of a branch. `formula` makes a result whose last
+/// dim is longer by one; ranks do not split this dim.
 enum class joined_by { sum, product, concatenation, formula };
 
-/// Adds a branch of the elements that first(net) and second(net) add, which both return the extents
-/// of their output. Concatenates along the last dim. Returns the extents of the branch's output.
+/// Adds a branch. first(net) and second(net) each add the elements of one of its two nets, and
+/// return the extents of this net's output. `concatenation` is along the last dim. Returns the
+/// extents of the branch's output.
 template <class Problem, class First, class Second>
 constexpr shape add_branch(Problem& net, shape const& x, joined_by join, First first,
                            Second second) {

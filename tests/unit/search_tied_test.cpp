@@ -42,7 +42,7 @@ bool has_one_storage(search::basic_problem<N> const& net, search::basic_plan<N> 
   return net.ties.size() > 0;
 }
 
-/// Machines on which bandwidth, latency or memory decides.
+/// Returns a workstation, and two machines on which bandwidth or latency decides.
 std::vector<ashlar::machine> tied_machines() {
   auto slow = ashlar::machines::workstation;
   slow.intra.beta *= 1000;

@@ -81,8 +81,9 @@ void add_element(search::turn_chain& chain, std::vector<choice_costs> const& cho
   chain.costs.push_back(own);
 }
 
-/// Computes the same seconds with turn_times. The chain is cut inside stage `cut` into a forward
-/// part and a backward part. `share` is the fraction of this stage's work in the forward part.
+/// Computes with turn_times the seconds that simulated() returns. The chain is cut inside stage
+/// `cut` into a forward part and a backward part. `share` is the fraction of this stage's work in
+/// the forward part.
 double by_turn_times(stages const& s, int turns, std::size_t cut, double share) {
   search::turn_times forward, backward;
   for (std::size_t i = 0; i < cut; ++i) {
@@ -99,9 +100,9 @@ double by_turn_times(stages const& s, int turns, std::size_t cut, double share) 
 }
 
 /// Simulates a step of a chain with one choice per element and one group of micro-batches. Links
-/// carry steps of moves in the order in which the moves begin. Weights are gathered at the begin of
-/// the step if `early` is true, otherwise just before their use. Gradients are synchronized when
-/// the last micro-batch has computed them.
+/// carry steps of moves in the order in which the moves begin. Weights are gathered at the
+/// beginning of the step if `early` is true, otherwise just before their use. Gradients are
+/// synchronized when the last micro-batch has computed them.
 class simulated_step {
  public:
   simulated_step(search::turn_chain const& chain, bool early)
@@ -251,7 +252,7 @@ TEST_CASE("weights move once a step if micro-batches run one at a time") {
   chain.moves.push_back({{{0, 1}}});
   chain.boundaries.push_back({{1}, {1}});
   chain.boundary_after = {0};
-  // Four moves of a second and eight seconds of work come before or beside the synchronization.
+  // Four moves of a second each and eight seconds of work run before or during the synchronization.
   double const bound = search::turn_search(chain).run()[0].bound;
   CHECK(bound >= 100);
   CHECK(bound <= 112);

@@ -121,7 +121,7 @@ TEST_CASE("on three axes the search finds the best plan, which updates parameter
   m.flops = 1e7;
   m.intra = {1e-9, 1e-7};
   m.inter = {2e-9, 4e-7};
-  // Searched by roles, and by multisets.
+  // The first mesh is searched by roles, the second one by multisets.
   for (auto const* const t : {"node=2,a=2,b=3", "a=2,b=2,c=2"}) {
     CAPTURE(std::string(t));
     auto const plan = search::optimal(net, parse_topology(t), m);

@@ -76,7 +76,8 @@ TEST_CASE("a sum with a repeated operand has the rows that hold and no others") 
 
 namespace {
 
-/// Sums x over the letters that `to` lacks. Each letter '1' of `to` is a dim of extent 1.
+/// Returns the operation that sums a tensor over the letters of `from` that `to` lacks. Each letter
+/// '1' of `to` is a dim of extent 1.
 operation sum_keeping(std::string_view from, std::string_view to) {
   return {lettered_operands({from}), [=](pieces const& x) -> std::optional<dense> {
             std::string letters;
@@ -96,8 +97,8 @@ operation sum_keeping(std::string_view from, std::string_view to) {
 double second(double, double y) { return y; }
 
 /// Checks the table of x repeated to the extents of `out` against all rows that hold. The kernel
-/// has a second operand of which only the extents matter. Its placement says how the result is
-/// split.
+/// has a second operand, of which only the extents matter. The placement of this operand says how
+/// the result is split.
 void check_repeats(std::string_view x, std::string_view out) {
   row_set claimed;
   for (auto const& row : ashlar::repeat_signatures(x, out))

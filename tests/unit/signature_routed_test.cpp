@@ -44,8 +44,8 @@ std::vector<axis_placement> sums_of(int rank) {
   return all;
 }
 
-/// Returns the texts of all valid rows. Only rows without partial parameters are tried, and only
-/// gradients whose placement fits that of their value.
+/// Returns the texts of all valid rows. Tries only rows without partial parameters in which the
+/// placement of each gradient fits the placement of its value.
 row_set rows_that_hold(parts const& layer, int x_rank, int y_rank, std::vector<int> const& ranks) {
   row_set rows;
   std::vector<std::vector<axis_placement>> uses{{}};  // combinations for all parameters

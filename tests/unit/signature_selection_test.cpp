@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the signature tables of comparisons, maxima and minima of two tensors, where, conversions,
-// indices of extrema, cumulative sums and rows of tables against all possible rows
+// Checks the signature tables of comparisons, maxima and minima of two tensors, `where`,
+// conversions, indices of extrema, cumulative sums and rows of tables against all possible rows
 // (support/role_prover.hpp): each row must be valid, and no valid row may be missing.
 
 #include <algorithm>
@@ -109,8 +109,9 @@ index rows_extents(dense const& table, dense const& ids) {
   e.insert(e.end(), table.extents.begin() + 1, table.extents.end());
   return e;
 }
-/// Returns the index in the shard of the table of element i of the rows, or an empty index if the
-/// shard does not have this row.
+/// x holds a shard of a table, and ids. i is an index into the rows that the ids select. Returns
+/// the index of the same element in the shard, or an empty index if the shard does not have this
+/// row.
 index place_in_table(pieces const& x, index const& i) {
   auto const split = i.begin() + x[1].rank();
   int const row = static_cast<int>(x[1]({i.begin(), split})) - x.begin[0][0];

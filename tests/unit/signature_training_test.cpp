@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that every row of every training table is valid. The forward operator, each backward
-// operator and the gradients of the parameters are checked separately with naive kernels. For the
-// linear layer, no valid row may be missing from the table.
+// Checks that every row is valid in the training tables of linear layers, maps, transposes, layer
+// norm, attention, embedding and cross-entropy. The forward operator, each backward operator and
+// the gradients of the parameters are checked separately with naive kernels. For the linear layer,
+// no valid row may be missing from the table.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs with delayed gradients of random nets and plans: what build and the passes make of
-// them is right, their memory is as predicted, and their seconds are within the bounds of the
-// timeline.
+// Tests programs with delayed gradients, for random nets and plans. The programs that build and the
+// passes make must be correct. Their memory must be as predicted, and their seconds must be within
+// the bounds of the timeline.
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ TEST_CASE("programs of random plans with delayed gradients are right, before and
       early += first.kind == search::action_kind::begin_move &&
                first.phase == search::phase::synchronize;
     }
-    // The passes together are as fast as the serial program at least.
+    // After all passes, a program is at least as fast as the serial program.
     CHECK(timeline_of(overlapped(c.serial, c.machine).made, c.machine).seconds <=
           timeline_of(c.serial, c.machine).seconds * (1 + 1e-9));
   }

@@ -16,7 +16,7 @@
 namespace ashlar_test {
 namespace {
 
-/// Returns whether two sums are equal up to the order of their addends.
+/// Returns whether two sums of the same addends in different orders are equal up to rounding.
 bool same_sum(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
 }

@@ -157,7 +157,8 @@ unsigned features(search::program const& p) {
     if (a.kind == action_kind::add_halo) found |= 256u;
     bool const next = i + 1 < p.actions.size() && p.actions[i + 1].move == a.move;
     if (a.kind == action_kind::begin_move && !next) found |= 64u;
-    // Bit 64: micro-batches take turns, so a micro-batch computes before an earlier one has ended.
+    // Bit 512: micro-batches take turns, so a forward pass follows an action of a later
+    // micro-batch.
     if (i > 0 && computes(a.kind) && a.phase == search::phase::forward && (found & 64u) != 0 &&
         p.actions[i - 1].micro_batch > a.micro_batch)
       found |= 512u;

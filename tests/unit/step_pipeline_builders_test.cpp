@@ -22,9 +22,9 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// Counts the micro-batches that each stage has in flight, on the time axis of a replay: the
-/// forward pass has begun, and the backward pass (`ahead`) or its weight-gradient part (`held`) has
-/// not ended.
+/// Counts the micro-batches that each stage has in flight in a replay. A micro-batch is in flight
+/// if its forward pass has begun, and its backward pass (`ahead`) or the weight-gradient part of
+/// that pass (`held`) has not ended.
 std::vector<flight> in_flight_in_time(schedule const& s) {
   auto const t = replay(s, equal(s.stages(), 1, 1.25, 0.75, 0.5));
   std::vector<flight> each;
@@ -182,7 +182,7 @@ TEST_CASE("DualPipeV has the published bubble") {
     for (int m : {2 * s, 2 * s + 1, 4 * s})
       CHECK(seconds_of(dual_pipe_v(s, m), equal(2 * s, 1, 1, 1, 0)) ==
             doctest::Approx(6 * m + (s - 1)));
-  // Checks the order of the second one of two positions.
+  // Checks the order of the passes at the second of two positions.
   CHECK(to_string(dual_pipe_v(2, 4))
             .find("1: F0 F0.1 F1 F1.1 F2 B0.1 F2.1 B0 F3 B1.1 F3.1 B1 B2.1 B2 I3.1 I3 W3.1 W3\n") !=
         std::string::npos);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests schedules that delay the gradients of parameters. Every list of delays can run. The
-// micro-batches in flight and the bubbles have their closed forms. The searched delays reach the
-// bound of all schedules, also where ZB-H2 does not.
+// Tests schedules that delay the gradients of parameters. A schedule can run with every list of
+// delays. The micro-batches in flight and the bubbles have their closed forms. The searched delays
+// reach the bound of all schedules, also where ZB-H2 does not.
 
 #include <random>
 
@@ -118,7 +118,8 @@ TEST_CASE("searched delays stay within their limits, and reach the bound if noth
       before = seconds_of(made, costs);
     }
   }
-  // Without transfers, four in flight suffice, as many as the first position of 1F1B has.
+  // Without transfers, four micro-batches in flight suffice, as many as the first position of 1F1B
+  // has.
   CHECK(seconds_of(delayed_weights(4, 16, {}, 4), equal(4, 1, 1, 1, 0)) == doctest::Approx(51));
   CHECK(in_flight(delayed_weights(4, 16), 3) == flight{1, 4});
   std::mt19937 random(5);

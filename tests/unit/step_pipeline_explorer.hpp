@@ -7,9 +7,9 @@
 //
 //   - Each part does one thing after another: its passes in the order of the schedule, its sends
 //     and its receives. While it waits in a send, it does nothing else.
-//   - A pass can run if its inputs are there: tensors that the stage before or behind has sent to
-//     this part or has computed on this part, and results of the pass's own stage.
-//   - A send and its receive complete together (a rendezvous), when both parts have come to them.
+//   - A pass can run if its inputs are there: tensors that the previous or the next stage has sent
+//     to this part or has computed on this part, and results of the pass's own stage.
+//   - A send and its receive complete together (a rendezvous), when both parts have reached them.
 //
 // The model has no times. A schedule does not say when parts receive, so there are two questions:
 //

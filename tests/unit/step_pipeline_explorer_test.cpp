@@ -123,7 +123,7 @@ TEST_CASE("the check accepts exactly what the explorer runs: a sample of larger 
     one.order.resize(static_cast<std::size_t>(f.s));
     for (int turn = 0; turn < 3000; ++turn) {
       for (auto& own : one.order) own = orders.all()[any(random)];
-      // If all positions have the same order, the schedule can run more often.
+      // If all positions have the same order, a random schedule is more likely to run.
       if (turn % 3 == 0) one.order.assign(one.order.size(), one.order[0]);
       seen.add(one);
     }

@@ -152,7 +152,7 @@ TEST_CASE("one micro-batch takes the longest way from the begin of a skip to its
   CHECK(seconds({}) == 10.5);
   CHECK(seconds({{0, 2, 2, 0}}) == 10.5);  // takes as long as the way through stage 1
   CHECK(seconds({{0, 2, 3, 0}}) == 11.5);
-  CHECK(seconds({{0, 2, 3, 5}}) == 14);                  // the gradient through stage 1 takes 2.5
+  CHECK(seconds({{0, 2, 3, 5}}) == 14);                  // through stage 1 the gradient takes 2.5
   CHECK(seconds({{0, 2, 3, 0}, {0, 2, 1, 0}}) == 12.5);  // both skips use one link in turn
   CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // waits for the output of stage 0
 }

@@ -68,8 +68,8 @@ TEST_CASE("bubbles without transfers have their closed forms") {
       CHECK(bubble(gpipe(s, m)) == doctest::Approx((s - 1) * all));
       CHECK(bubble(one_f_one_b(s, m)) == doctest::Approx((s - 1) * all));
       CHECK(bubble(eager(s, m)) == doctest::Approx((s - 1) * all));
-      // A bubble is counted in passes of a chunk, which are v times shorter than those of a part.
-      // In these units, the bubble does not depend on v.
+      // A bubble is counted in passes of a chunk. With v chunks per part, such a pass is v times
+      // shorter than a pass of the whole part. In these units, the bubble does not depend on v.
       for (int v : {2, 4}) CHECK(bubble(interleaved(s, m, v)) == doctest::Approx((s - 1) * all));
       // ZB-H1 has the bubble (s - 1) (F + I - W). In the other two schedules, the last part waits
       // only at the start of the step, for (s - 1) F. The papers do not count this wait.
@@ -117,8 +117,8 @@ TEST_CASE("a part waits until it can begin to send the result of its last pass")
     CHECK(forward.transfers[k].begin == sends[k]);
     CHECK(forward.transfers[k].end == sends[k] + 1.5);
   }
-  // Of two positions with two chunks each, both send to each other in both directions. With passes
-  // of 1/6 and 1/3 and transfers of 1/4, simulated steps of 32 micro-batches take 37.99.
+  // Two positions with two chunks each send to each other in both directions. With passes of 1/6
+  // and 1/3 and transfers of 1/4, a step of 32 micro-batches takes 37.99 in SimGrid.
   auto const costs = equal(4, 1. / 6, 1. / 6, 1. / 6, 0.25);
   CHECK(replay(interleaved(2, 32, 2), costs).seconds == doctest::Approx(37.75));
   // Where the link is always busy, waiting costs nothing.
@@ -130,7 +130,7 @@ TEST_CASE(
     "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
   // 4 stages and 16 micro-batches, with forward passes of 1 s and backward passes of 2 s. A row has
   // the seconds of a transfer, the least seconds of a step over all warm-up depths, and the depths
-  // with which it takes them. Both were found by trying all depths.
+  // that attain them. Both were found by trying all depths.
   struct row {
     double transfer, seconds;
     std::vector<int> depths;
@@ -180,7 +180,7 @@ TEST_CASE("in the common order every send can wait for its receive") {
       for (auto const& made : all_schedules(s, m))
         for (double const c : {0., 0.5}) {
           auto const lines = lowered(made, equal(made.stages(), 1, c, 0.5, c));
-          // Each part takes its lines one after another. A pass needs its input, and a transfer
+          // Each part takes its lines one after another. A pass needs its input. A transfer needs
           // both of its parts at the same time.
           std::vector<std::vector<lowered_line const*>> own(static_cast<std::size_t>(s));
           std::size_t passes = 0;

@@ -69,7 +69,7 @@ inline void vary(search::problem& net, random_cases& draw) {
 }
 
 /// Returns a plan in which each layer and residual gets a random legal choice. Some layers store
-/// their parameters in random placements, and update some of them in others.
+/// their parameters at random placements, and update some of them at other placements.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;

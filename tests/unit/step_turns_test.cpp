@@ -54,7 +54,8 @@ struct random_chain {
     }
   }
 
-  /// Returns the stages of the first micro-batch.
+  /// Returns the stages of the first micro-batch. A stage consists of moves and the work after
+  /// them.
   std::vector<search::duplex_stage> stages(search::program const& p) const {
     std::vector<search::duplex_stage> list{{}};
     for (auto const& a : p.actions) {
@@ -118,7 +119,8 @@ TEST_CASE("the timeline of two micro-batches is equation 5 of HiDup on 10,000 ra
   CHECK(hidden > 5000);
 }
 
-/// Returns the net and plan of a random program with m micro-batches, of which k take turns.
+/// A random net and plan with m micro-batches. In the program `turns`, groups of k micro-batches
+/// take turns; in `serial`, they do not.
 struct taking_turns : programmed {
   search::program turns;
   taking_turns(random_cases& draw, int m, int k) : programmed(draw) {

@@ -53,7 +53,7 @@ struct synchronized {
   }
 };
 
-/// Returns the placements of the first parameter of the second layer with parameters, as text.
+/// Returns the placements of the first parameter of the third layer with parameters, as text.
 std::string weight(search::plan const& plan) {
   int found = 0;
   for (auto const& c : plan.choices)
@@ -94,7 +94,7 @@ TEST_CASE("owners are dealt out evenly, and in turn if sizes are equal") {
   // weights of 36 elements and biases of 6 elements alternate.
   CHECK(dealt == "01122102");
   auto const balance = sync::balance_of(net, plan);
-  CHECK(balance.most == 72);  // two weights; a dealing with less on the busiest rank has none
+  CHECK(balance.most == 72);  // some rank must own two of the four weights, so no dealing has less
   CHECK(balance.gap() == 0);
 }
 

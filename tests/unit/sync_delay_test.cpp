@@ -38,8 +38,8 @@ struct delayed_net : tied_gpt_problem {
   search::plan by(char const* name, int delay) const {
     return sync::delayed{delay}(net, sync::named(name, net, plain, machine), machine);
   }
-  /// Returns the bytes of all gradients of parameters at one of their placements. Those of later
-  /// uses of tied parameters count if `later`.
+  /// Returns the bytes of the gradients of all parameters at one of their placements. Gradients of
+  /// later uses of tied parameters count only if `later` is true.
   template <class At>
   std::int64_t bytes(search::plan const& plan, bool later, At at) const {
     std::int64_t sum = 0;
@@ -91,7 +91,7 @@ TEST_CASE("with delays, a step takes as long as its passes or as its synchroniza
 }
 
 TEST_CASE("synchronizations of delayed gradients let other moves pass") {
-  // The same link carries the gathers of parameters for each pass.
+  // Here the link also carries the gathers of parameters for each pass.
   delayed_net s;
   s.net.overlap = true;
   auto const plan = s.by("zero3", 1);
@@ -107,7 +107,8 @@ TEST_CASE("synchronizations of delayed gradients let other moves pass") {
                passes = timeline_of(spread, machine).seconds;
   CHECK(passes < waits);
   CHECK(when.seconds() <= passes);
-  // The passes are heuristics, so the delayed step need not be the faster one.
+  // The passes that reorder a program are heuristics, so the delayed step need not be the faster
+  // one.
   CHECK(when.seconds() <= 1.02 * search::overlap_of(s.net, s.by("zero3", 0), machine).seconds());
 }
 
@@ -195,7 +196,7 @@ TEST_CASE("delays are kept in plan files, in version 7, and in headers") {
   j["elements"][0]["parameters"][0].erase("rows");
   j["version"] = 6;
   CHECK(has(message_of([&] { load(j); }), "\"delay\" is not a known key"));
-  // A file of an older version has no delays.
+  // A plan without delays is saved in an older version.
   io::save_plan(path, s.net, s.by("zero1", 0));
   CHECK(json::parse(std::ifstream(path))["version"] == 4);
   CHECK(!has_delays(io::load_plan(path, s.net, s.mesh, s.machine)));

@@ -176,7 +176,7 @@ TEST_CASE("encoded sends matrices below the rank exactly, and refuses a rank tha
     CHECK(has(message_of([&] { encoded(wire); }), "write "));
     CHECK(ashlar::wire_fault(wire, {48, 48}, p.grad, mesh) != nullptr);
     CHECK(ashlar::wire_fault(wire, {48}, ashlar::parse_placement("[P]"), mesh) != nullptr);
-    auto by_hand = plan;  // it can be priced, until nn::place refuses it
+    auto by_hand = plan;  // the search prices this plan; only nn::place refuses it
     by_hand.choices[2].parameters[0].wire = wire;
     search::predict(by_hand, net, m);
     CHECK(by_hand.seconds > 0);

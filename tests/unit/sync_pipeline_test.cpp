@@ -41,7 +41,8 @@ double seconds_of_parameters(search::program const& p) {
   for (auto const& c : p.crossings) {
     if (!c.is_send || c.what != search::moved::parameter) continue;
     auto const& plan = p.crossing_plans[std::size_t(c.plan)];
-    seconds += plan.seconds - plan.before.seconds - plan.after.seconds;  // those are moves above
+    // The moves before and after the crossing are among the moves above.
+    seconds += plan.seconds - plan.before.seconds - plan.after.seconds;
   }
   return seconds;
 }

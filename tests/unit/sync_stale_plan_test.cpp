@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans with stale parameters (step/staleness.hpp): which are refused, their memory by
-// formula, reports, plan files, headers and fingerprints.
+// Tests plans with stale parameters (step/staleness.hpp): the reasons to refuse a plan, the formula
+// of the memory, reports, plan files, headers and fingerprints.
 
 #include <algorithm>
 #include <fstream>
@@ -68,7 +68,7 @@ TEST_CASE("owners with a staleness are owners whose plan says so") {
 TEST_CASE("letters take the memory of the formula") {
   stale_net const s;
   auto const owned = sync::owners{}(s.net, s.plain, s.machine);
-  // Gradients of both uses of the table, and values of one.
+  // The owner of the tied table receives gradients of both its uses, and returns one value.
   std::int64_t const table = 12 * 8;
   std::int64_t values = 0;
   for (int i = 0; i < s.net.size(); ++i)

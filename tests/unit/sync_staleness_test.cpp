@@ -26,14 +26,15 @@ namespace {
 
 namespace sync = ashlar::sync;
 
-/// Returns the element that distinguishes the gradient of a worker's step for an owner. Sums of
-/// such numbers depend on their order.
+/// Returns the gradient that a worker sends to an owner for a step, as one number. The numbers
+/// differ, and the bits of their sum depend on the order of the addends.
 float number_of(int owner, int worker, std::int64_t step) {
   std::mt19937 random(static_cast<unsigned>(step * 64 + worker * 8 + owner));
   return std::uniform_real_distribution<float>(-1, 1)(random);
 }
 
-/// An owner of two values. The first one sums up numbers, and the second one counts gradients.
+/// An owner of two values. The first value sums up these numbers, and the second one counts
+/// gradients.
 struct simulated_owner {
   sync::parameter_owner<float> serves;
   float values[2]{};
@@ -57,7 +58,8 @@ struct simulated_worker {
 
 struct reads_of_simulation {
   std::int64_t reads = 0, stalest = 0, deferred = 0;
-  int faults = 0;  ///< reads that miss a required gradient, or are not synchronous with K = 0
+  /// Reads that miss a required gradient or, with K = 0, differ from synchronous training.
+  int faults = 0;
 };
 
 /// Simulates `steps` steps of workers that are owners too. The messages between a worker and an
@@ -148,7 +150,7 @@ class stale_simulation {
     auto& own = workers_[static_cast<std::size_t>(w)];
     --own.missing;
     ++found_.reads;
-    // What values must contain, by definition and not by the class under test.
+    // Computes what the values must contain from the definition, without the class under test.
     std::int64_t counted = 0, oldest = own.step;
     for (int v = 0; v < static_cast<int>(a.book.size()); ++v) {
       auto const& steps = a.book[static_cast<std::size_t>(v)];
@@ -206,7 +208,7 @@ TEST_CASE("no read misses a gradient that the staleness requires") {
       auto const found = stale_simulation(workers, staleness, 7).run(260);
       CHECK(found.faults == 0);
       reads += found.reads;
-      // The simulation is not too kind: some reads wait, and some are as stale as they may be.
+      // The simulation reaches the limits: some reads wait, and some are as stale as they may be.
       if (workers > 1 && staleness <= 4) CHECK(found.deferred > 0);
       if (workers > 1 && staleness <= 4) CHECK(found.stalest == staleness);
       if (staleness == sync::asynchronous) CHECK(found.deferred == 0);
@@ -234,7 +236,7 @@ TEST_CASE("a clock refuses gradients out of their order") {
   CHECK(clock.may_read(1, 1));
   CHECK(!clock.may_read(1, 2));  // its own gradient of step 1 is missing
   clock.receive(1, 1);
-  CHECK(!clock.may_read(1, 2));  // that of step 0 of worker 0 is missing
+  CHECK(!clock.may_read(1, 2));  // worker 0's gradient of step 0 is missing
   clock.receive(0, 0);
   CHECK(clock.may_read(1, 2));
   CHECK(!clock.may_read(1, 2, 0));

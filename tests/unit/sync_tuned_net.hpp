@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The net of the tests on tuning by trials, and a clock whose machine is not the assumed one.
+// The net of the tests on tuning by trials, and a clock that measures on another machine than the
+// assumed one.
 
 #include <cstdint>
 #include <utility>
@@ -17,7 +18,8 @@
 
 namespace ashlar_test {
 
-/// A small net, by default on two nodes of two ranks, on whose links a step waits.
+/// A small net, by default on two nodes of two ranks. Its links are so slow that a step waits for
+/// them.
 struct tuned_net {
   ashlar::search::problem net;
   ashlar::topology mesh;
@@ -38,7 +40,8 @@ struct tuned_net {
     return {{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
   }
   ashlar::sync::strategy_space space() const { return {net, plain, machine}; }
-  /// Returns a clock of a machine with other figures than the assumed ones.
+  /// Returns a function that gives the seconds of a plan on a machine whose figures differ from the
+  /// assumed ones.
   auto clock() const {
     auto truth = machine;
     truth = scaled(truth, ashlar::sync::influence::all_reduce, 2);

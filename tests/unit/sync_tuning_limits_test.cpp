@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search for strategies by trials at its limits: little memory, a space that is
-// exhausted, meshes on which not every rank is an owner of its own, logs of other calls, an
-// interrupted search, and figures that are 0.
+// exhausted, owners on long axes and beside tensor parallelism, logs of searches with other
+// options, an interrupted search, and figures that are 0.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,8 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
     sync::guided_sampler sampler(space, 7);
     for (int k = 0; k < 20; ++k) peaks.push_back(double(peak_of(space, sampler.draw())));
   }
-  // With overlap, programs need less memory where it is short. So the limit is below all peaks.
+  // With overlap, programs use less memory if the limit is low. So only a limit below all peaks
+  // makes some strategies unfit.
   it.machine.memory = static_cast<decltype(it.machine.memory)>(
       0.9 * *std::min_element(peaks.begin(), peaks.end()));
   auto const space = it.space();
@@ -91,7 +92,8 @@ TEST_CASE("an owner is named once, also on long axes and beside tensor paralleli
     }
   }
   CHECK(owned > 0);
-  // Ranks of one row of the second axis are the same owner.
+  // If a parameter has two owners to choose from, each owner is a node, named by the first of its
+  // ranks.
   tuned_net tensor;
   tensor.plain = search::tensor_parallel(tensor.net, tensor.mesh, tensor.machine);
   auto const rows = tensor.space();

@@ -88,8 +88,8 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
   CHECK(one.totals[10] == 1);  // one group
   c.division = {search::bucketing::by_number, 1};
   CHECK(features_of(space, c).totals[10] == double(space.size()));
-  // One server owns everything, and the other node has local copies: it sends once and receives
-  // once.
+  // One server owns everything, and the other node has local copies. So the link between them
+  // carries all gradients once and all values once.
   for (auto const& p : space.parameters()) REQUIRE(p.strategies.back().updated_at().has_owned());
   for (std::size_t k = 0; k < space.size(); ++k) {
     auto const& all = space.parameters()[k].strategies;
@@ -100,7 +100,7 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
   CHECK(owned.totals[0] == doctest::Approx(2 * total * beta));
   CHECK(owned.totals[3] == doctest::Approx(owned.totals[0]));
   CHECK(owned.totals[9] == 0);
-  // Read at use, both ranks of the other node receive.
+  // If parameters are read at use, both ranks of the other node receive their values.
   for (auto& pick : c.picks) ++pick;
   CHECK(features_of(space, c).totals[3] == doctest::Approx(3 * total * beta));
   for (auto const& f : owned.variables)
@@ -198,7 +198,7 @@ TEST_CASE("trained rankers order what they have seen") {
 }
 
 TEST_CASE("the fidelity level is the highest score below which trials are ranked right") {
-  // The three slowest are ranked right, the others are not.
+  // The three trials with the lowest scores are ranked right, the others are not.
   std::vector<double> const scores{1, 2, 3, 4, 5}, seconds{9, 8, 7, 7.5, 8.5};
   CHECK(*sync::fidelity_trial(scores, seconds, 1) == 2);
   CHECK(*sync::fidelity_trial(scores, seconds, 0.8) == 3);
@@ -242,15 +242,15 @@ TEST_CASE(
   CHECK(accuracy(found) > accuracy(none));
   CHECK(accuracy(found) > 0.95);
   // The weights have gone more than a third of the way to the logarithms of the true factors. The
-  // penalty keeps them from all of it.
+  // penalty keeps them from going all the way.
   double const doubled = found.weights()[static_cast<std::size_t>(sync::influence::all_reduce)];
   double const halved = found.weights()[static_cast<std::size_t>(sync::influence::inter_alpha)];
   CHECK(doubled > std::log(2.0) / 3);
   CHECK(doubled < std::log(2.0) * 1.1);
   CHECK(halved < -std::log(2.0) / 3);
   CHECK(halved > -std::log(2.0) * 1.1);
-  // Trials of another space are a start before the first trial of this one. The ten trials that
-  // are judged are not among them.
+  // Before its first trial in this space, a ranker can learn from trials in another space. The ten
+  // trials on which its accuracy is measured are not among them.
   std::vector<sync::trial> others(wrong.begin(), wrong.begin() + 20);
   for (auto& t : others) t.space = 1;
   started.fit({}, others);

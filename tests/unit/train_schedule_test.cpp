@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests learning-rate factors and the progress line.
+// Tests the factors of learning-rate schedules, and the progress line of a training.
 
 #include <cmath>
 #include <sstream>
@@ -66,7 +66,7 @@ TEST_CASE("the progress line says step, loss, norm, speed and share of communica
   CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
                      "12.5 % communication   41.3 % MFU");
 
-  // On a device, nobody measures how long transfers take.
+  // On a device, the time of transfers is not measured.
   auto on_device = report;
   on_device.measures_communication = false;
   out.str("");

@@ -3,7 +3,8 @@
 
 // Tests what a trainer says of the wires of gradients:
 //
-// - the error of a step that is not finite names a wire only if the step has sent any with it,
+// - the error of a step that is not finite names a wire only if the step has sent gradients with
+//   it,
 // - no step and no checkpoint follow a failed step if wires have averaged its gradients,
 // - an optimizer gets the number of squares in its averages, also after a change of the plan.
 
@@ -120,13 +121,14 @@ TEST_CASE("averages of squares are corrected by the number of squares in them") 
   CHECK(scale.keeps_squares);
   auto const frozen = sent.text(wired);
   CHECK(frozen == "3 0.the matrix\n");
-  // An exact plan squares again, and another checkpoint keeps the number.
+  // Under an exact plan, gradients are squared again. A training that continues from the earlier
+  // checkpoint has the number of squares of that checkpoint.
   CHECK(updates(exact, 11, 14) == 7);
   CHECK(!scale.keeps_squares);
   CHECK(sent.text(exact) == "7 0.the matrix\n");
   sent.continue_after(wired, frozen);
   CHECK(updates(wired, 11, 12) == 3);
-  // Another training has squared all gradients of ten steps, then begins to send one bit.
+  // Another training squares all gradients of ten steps, and then begins to send one bit.
   sent.continue_after(wired, "");
   CHECK(updates(wired, 11, 12) == 10);
   CHECK(scale.keeps_squares);
