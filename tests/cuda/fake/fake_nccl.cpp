@@ -191,8 +191,8 @@ struct ncclComm {
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  // During a split: where the caller wants the new communicator, and that communicator, or null if
-  // this rank is no member of one.
+  // These members are used while this communicator is split. `awaited` is the caller's variable for
+  // the new communicator. `child` is the new communicator, or null if this rank is in no new one.
   ncclComm_t* awaited = nullptr;
   ncclComm* child = nullptr;
   std::atomic<bool> finalized = false;
@@ -281,9 +281,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n, ncclUniqueId id, in
   return ncclInProgress;
 }
 
-// Like NCCL, writes the new communicator to *child only when the split is complete, in
-// ncclCommGetAsyncError of the communicator that is split. Until then that communicator refuses
-// operations.
+// As in NCCL, the new communicator is not ready when this function returns. After all ranks have
+// called this function, ncclCommGetAsyncError(comm, ..) writes it to *child. Until then, `comm`
+// refuses operations.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;
