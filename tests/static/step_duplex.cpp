@@ -40,8 +40,7 @@ static_assert(by_equation_5(figure_3) == duplex_seconds(figure_3));
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {0, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {2, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 0>{}) == 0);
-// The same example in reverse: with its stages and its communication in the opposite order, it
-// takes the same time.
+// The same sequence of work and communication takes the same time in reverse order.
 static_assert(duplex_seconds(std::array<duplex_stage, 3>{{{0, 4}, {5, 4}, {3, 2}}}) ==
               duplex_seconds(figure_3));
 
