@@ -122,9 +122,9 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Prints the plan that optimal_factored() finds on the best of many meshes. Each of these meshes is
-/// made from `mesh` by dividing an axis into several axes, such as one of 8 into one of 2 and one of
-/// 4, and has at most `most_axes` axes.
+/// Prints the plan that optimal_factored() finds on the best of many meshes. To make these meshes,
+/// axes of `mesh` are divided into several axes: for example, an axis of extent 8 becomes two axes
+/// of extents 2 and 4. A mesh has at most `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);

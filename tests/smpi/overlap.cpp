@@ -11,7 +11,8 @@
 //
 // The arguments after mesh and machine are:
 //
-// - the net and its training plans
+// - the net: gpt or mlp
+// - the names of its training plans, separated by commas: data, tensor or zero3
 // - the number of pieces into which the computing time is divided; transfers progress between two
 //   pieces
 // - ratios of computing time to communication time

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains an MLP for a step under each builder of room sync and under sync::optimal, with overlap.
-// Compares the simulated seconds of the step with the timeline of its program (step/timeline.hpp).
-// They must agree within 5 % if all links are of one tier, and within 15 % if the ranks of each
-// node share one link. A deadlock under any builder fails the test.
+// Trains an MLP for one step under each strategy of gradient synchronization that has a name in
+// sync/named.hpp, with overlap. Compares the simulated seconds of the step with the timeline of its
+// program (step/timeline.hpp). They must agree within 5 % if all links are of one tier, and within
+// 15 % if the ranks of each node share one link. A deadlock under any strategy fails the test.
 //
-// An owner is idle while other owners receive gradients, and the timeline does not count this: it
-// lets each link carry one transfer at a time. So steps with owners may be shorter than predicted.
+// Steps with owners may be shorter than predicted: several owners can receive gradients at the same
+// time, but the timeline lets each link tier carry one transfer at a time.
 //
 // The trainer, the executor, the layers and the transports are those of the library. In addition,
 // every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
@@ -18,7 +18,7 @@
 // - the features of each of the layers
 // - the number of pieces into which a step is divided; transfers progress between two pieces
 // - the ratio of computing time to communication time of a step with all-reduces
-// - the names of strategies (sync/named.hpp); all if there are none
+// - the names of strategies (sync/named.hpp); without names, all strategies run
 //
 // run: a=16 bandwidth 64 400 1
 // run: node=4,gpu=4 bandwidth+half_bandwidth 64 400 1 all-reduce optimal
@@ -42,8 +42,9 @@ namespace search = ashlar::search;
 namespace step = ashlar::step;
 namespace sync = ashlar::sync;
 
-/// The predicted and the simulated seconds of a step. The simulated seconds are those of the
-/// slowest rank and are valid on rank 0 only.
+/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
+/// communication that no computation hides. The simulated seconds are those of the slowest rank and
+/// are valid on rank 0 only.
 struct step_seconds {
   double predicted, simulated, exposed;
 };
