@@ -90,8 +90,8 @@ struct simulated_net {
 };
 
 /// Returns the net with 4 images and a quarter of all channels. Its elements take as many seconds
-/// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only 4
-/// elements, one for each rank of a part.
+/// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only one
+/// or two elements for each of the 4 ranks of a part.
 simulated_net smaller(net_choice const& choice, search::pipeline_plan const& plan,
                       ashlar::machine const& simulated, bool signal) {
   constexpr nn::u_transformer_options<4> quarter{

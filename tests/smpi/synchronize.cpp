@@ -15,7 +15,7 @@
 //
 // The arguments after mesh and machine are:
 //
-// - the features of each of the layers
+// - the number of features of each layer
 // - the number of pieces into which a step is divided; transfers progress between two pieces
 // - the ratio of computing time to communication time of a step with all-reduces
 // - the names of strategies (sync/named.hpp); without names, all strategies run

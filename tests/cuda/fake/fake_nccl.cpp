@@ -221,7 +221,7 @@ ncclResult_t run_group() {
 
 ncclResult_t collective(ncclComm_t comm, cudaStream_t stream, part const& x) {
   if (x.count == 0 || depth != 0) return ncclInvalidUsage;
-  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // comm is being split
   fake::enqueue(stream, [all = comm->all, rank = comm->rank, called = comm->called, x] {
     all->meet((*called)++, rank, x);
   });
@@ -233,7 +233,7 @@ std::map<std::pair<std::string, int>, std::vector<fake::logged_message>> logs;
 
 ncclResult_t message(ncclComm_t comm, cudaStream_t stream, shared_state::message const& m) {
   if (m.bytes == 0 || m.peer == comm->rank) return ncclInvalidUsage;
-  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // comm is being split
   {
     std::lock_guard const lock(log_mutex);
     logs[{comm->name, comm->rank}].push_back({m.sends, m.peer, m.bytes, depth});
