@@ -12,6 +12,10 @@
 // norms are only counted. If the two versions trained under different plans, the case is marked in
 // the list, since its results may differ.
 //
+// A case of the program plan_bits is a plan. The case is equal if all its columns are equal in both
+// outputs. With --tolerance, a case is accepted if only the predicted seconds differ, by at most T
+// relative to the old seconds.
+//
 // The first 12 cases that differ are listed, or all such cases with --all. The exit status is:
 //
 //   0   all cases are equal or accepted
@@ -162,7 +166,7 @@ struct comparison {
 
 int main(int argc, char** argv) {
   comparison all;
-  std::string only;  // the cases to compare: a part of the net's name
+  std::string only;  // only nets whose name contains this text are compared
   for (int i = 3; i < argc; ++i) {
     std::string const option = argv[i];
     if (option == "--plans") all.plans = true;

@@ -6,7 +6,7 @@
 // - convolutions with strides, with padding and without bias
 // - max pooling, average pooling and flatten
 // - residuals, and segments within segments
-// - a stage of VGG, VGG13 and AlexNet
+// - one stage of VGG, and the whole nets VGG13 and AlexNet
 
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/vgg.hpp>

@@ -44,7 +44,7 @@
 #include <ashlar/support/bfloat16.hpp>
 
 // These two headers come from the version of the library that this program is built against. They
-// come last because they use the declarations above.
+// are included last because they use the declarations above.
 #include <search/nets.hpp>
 #include <unit/search_nets.hpp>
 
@@ -122,9 +122,9 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Prints the plan that optimal_factored() finds on the best of many meshes. In these meshes, each
-/// axis of `mesh` is replaced by axes whose extents multiply to its extent. They have at most
-/// `most_axes` axes.
+/// Prints the plan that optimal_factored() finds on the best of many meshes. To make these meshes,
+/// axes of `mesh` are divided into several axes: for example, an axis of extent 8 becomes two axes
+/// of extents 2 and 4. A mesh has at most `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Typed nets (their training plans are known at compile time), on 2, 4 and 6 ranks. The plans are
-// searched or drawn pseudo-randomly in the compiler. One of the plans recomputes a segment.
+// Typed nets (their training plans are known at compile time), on 2, 4 and 6 ranks. Some plans are
+// found by the search, which the compiler evaluates. The others are drawn pseudo-randomly. One of
+// the plans recomputes a segment.
 
 #include <ashlar/search/in_compiler.hpp>
 

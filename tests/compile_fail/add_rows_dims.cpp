@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add_rows: the table has no dimension, the rows have more than 5, or the operands differ in element type or processor. The rows have the dimensions of the ids and those of the table after the first.
 
-// Two rows of three columns are a matrix, not a vector.
+// add_rows adds one row for each id, so `rows` must be a matrix and not a vector.
 
 #include <ashlar/tensor/rows.hpp>
 

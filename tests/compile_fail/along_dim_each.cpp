@@ -8,8 +8,9 @@
 // expect: argmax: the tensor is not whole on every rank, and the index of an element in a shard is not its index in the tensor. Bring it to every rank first, as in argmax(x | to<B, ...>).
 // expect: argmin: the tensor is not whole on every rank, and the index of an element in a shard is not its index in the tensor. Bring it to every rank first, as in argmin(x | to<B, ...>).
 
-// A matrix has the dims 0 and 1. The call with `other` is that of argmax_split.cpp with argmin.
-// Among all elements, an index in a shard of rows is none in the tensor.
+// A matrix has the dims 0 and 1, but no dim 2. argmin<0>(x) runs along the split dim, where a rank
+// knows only the smallest element of its own shard. argmax(x) and argmin(x) return an index in the
+// tensor, which cannot be found from one shard of rows.
 
 #include <ashlar/tensor/along_dim.hpp>
 #include <ashlar/tensor/split_into.hpp>

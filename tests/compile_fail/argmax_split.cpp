@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: argmax: the dimension is split, or the tensor is partial, and the index of an element in a shard is not its index in the tensor.
 
-// A rank knows the largest element of its shard only.
+// A rank knows only the largest element of its own shard.
 
 #include <ashlar/tensor/along_dim.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: borrow_local: the memory is read-only, but a tensor gives write access to its shard. Copy the values with from_local.
 
-// A tensor over constant values would let a program write them.
+// A tensor that borrows constant values would let a program write to them.
 
 #include <ashlar/tensor/borrow_local.hpp>
 

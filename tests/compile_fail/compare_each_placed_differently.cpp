@@ -5,7 +5,7 @@
 // expect: greater: on one mesh axis the operands are partial or placed differently, and how the addends compare does not say how the sums do. Bring both to one placement first, as in x > (y | to<...>).
 // expect: equal: on one mesh axis the operands are partial or placed differently, and how the addends compare does not say how the sums do. Bring both to one placement first, as in equal(x, y | to<...>).
 
-// How partial sums compare says nothing about their sums.
+// How the addends of two partial tensors compare says nothing about how the sums compare.
 
 #include <ashlar/tensor/compare.hpp>
 

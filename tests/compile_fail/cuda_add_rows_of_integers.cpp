@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add_rows of integers: devices have no kernel for it, so it runs on the host.
 
-// The kernels of embeddings are for floating-point numbers.
+// On a device, add_rows calls a kernel of embeddings. It exists for floating-point numbers only.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/factory.hpp>

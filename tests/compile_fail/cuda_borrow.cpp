@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: borrow_local: the mesh has device memory, and a span does not say where its values are. Copy the values with from_local.
 
-// A tensor on a device would take host memory for its shard.
+// A tensor on a device would use host memory as its shard.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/borrow_local.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: cast between integers and others: devices have no kernel for it, so it runs on the host.
 
-// The loop of the host cannot read a shard in device memory.
+// This cast is computed by a loop on the host, which cannot read a shard in device memory.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/cast.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::generator: generation with a cache runs on the host only. Place the net on an ashlar::mesh.
 
-// A net that is placed on a mesh of GPU ranks has no cache.
+// On a mesh of GPU ranks, layers cannot keep the cache of earlier tokens that a generator needs.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/nn/generator.hpp>

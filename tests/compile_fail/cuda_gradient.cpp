@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: gradient: functions run on the host so far, and the operands are on a device.
 
-// Only layers run their formulas on devices.
+// On devices, a formula runs only as a layer of a net. gradient() runs its function on the host.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/gradient.hpp>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: ashlar::to_dlpack
 
-// Another program would take the addends of a partial tensor for its values. The compiler's message
-// is that of local(), which local_of_partial.cpp tests. Here only the called function is expected.
+// Another program would mistake the addends of a partial tensor for the tensor's values. The error
+// comes from local(), and local_of_partial.cpp tests its text. This test expects only that the
+// compiler's output names to_dlpack.
 
 #include <ashlar/tensor/dlpack.hpp>
 

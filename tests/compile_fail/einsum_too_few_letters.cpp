@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: einsum: the operands are not as many as the text has, or a tensor has more or fewer dimensions than letters, or they differ in element type or processor.
 
-// A matrix has two letters.
+// The left operand is a matrix, so it needs two letters.
 
 #include <ashlar/tensor/einsum.hpp>
 

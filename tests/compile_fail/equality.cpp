@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: equal: x == y and x != y would be masks, not a bool. Write equal(x, y) or 1 - equal(x, y).
 
-// A condition takes a bool, but elements of a tensor may be equal or not.
+// Users expect that == and != return a bool, but tensors are compared element by element.
 
 #include <ashlar/tensor/compare.hpp>
 

@@ -5,7 +5,7 @@
 // expect: min: on one mesh axis the operands are partial sums or placed differently. Bring both to one placement first, as in min(x, y | to<...>).
 // expect: max: the operand is a partial sum, and the extremum of a sum and a number is not the sum of extrema. Reduce it first, as in max(x | to<B, ...>, a).
 
-// These are the calls that the files extremum_of_partial_sum*.cpp do not make.
+// The files extremum_of_partial_sum*.cpp test other calls of max and min.
 
 #include <ashlar/tensor/extremum.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: max: on one mesh axis the operands are partial sums or placed differently.
 
-// The larger of two addends is not the larger of two sums.
+// The sum of the larger addends is not the larger of the two sums.
 
 #include <ashlar/tensor/extremum.hpp>
 

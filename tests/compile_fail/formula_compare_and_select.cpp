@@ -7,8 +7,8 @@
 // expect: formula: equal is not an operator of formulas. They have + - * / of tensors and numbers,
 // expect: formula: min of two operands is not an operator of formulas. They have + - * / of tensors and numbers,
 
-// Formulas choose by functions of one number, such as relu, by where with a mask, and by max and
-// min over dims.
+// To choose between values, a formula uses functions of one number such as relu, `where` with a
+// mask, or max and min over dims. In the permitted formula, min(u, 1) is the minimum over dim 1.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: einsum names each dim of two tensors and of the result by a letter, as einsum<
 
-// The left operand has three dims.
+// The left operand has three dims, but the text has only two letters for it.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: einsum of one tensor permutes its dims, as einsum<
 
-// The result lacks n, over which sum(u, 1) sums.
+// The result lacks the letter n, so this einsum would be the sum over a dim. A formula writes that
+// sum as sum(u, 1).
 
 #include <ashlar/signature/formula/symbol.hpp>
 

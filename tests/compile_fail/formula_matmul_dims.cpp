@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: matmul takes a tensor of at least two dims and a matrix, or two batches of matrices of equally many dims.
 
-// A vector is no operand of matmul.
+// In a formula, no operand of matmul may be a vector.
 
 #include <ashlar/nn/formula.hpp>
 

@@ -3,7 +3,8 @@
 // expect: formula: u | to<...> is not an operator of formulas, which communicate nothing.
 // expect: formula: redistribute is not an operator of formulas, which communicate nothing.
 
-// The operands of a formula, or the plan of a net, say where its tensors lie.
+// A formula does not move tensors. Their placements follow from the placements of the formula's
+// operands, or from the plan of the net.
 
 #include <ashlar/signature/formula/symbol.hpp>
 #include <ashlar/tensor/redistribute.hpp>

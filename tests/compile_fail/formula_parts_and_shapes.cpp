@@ -6,7 +6,8 @@
 // expect: formula: reshape is not an operator of formulas. Write split_dim(u, d, {4, 8}), or flatten<1, 2>(u).
 // expect: formula: transposed is not an operator of formulas. Write transpose(u).
 
-// Formulas have other names for some operators that change the dims, and no lists of parts.
+// In formulas, some operators that change the dims have other names, and no operator returns a list
+// of tensors.
 
 #include <ashlar/signature/formula/symbol.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: formula: sum takes dims as arguments: sum(u, 0), or -1 for the last dim.
 
-// sum<0>(x) is a sum of a tensor. In a formula, the dim is an argument of the function: sum(u, 0).
+// sum<0>(x) is the form for tensors. In a formula, the dim is an argument of the function:
+// sum(u, 0).
 
 #include <ashlar/signature/formula/symbol.hpp>
 

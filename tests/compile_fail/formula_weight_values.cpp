@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::weight: a weight of one dim is a gain or a bias. Say its initial values
 
-// Nothing says with which values a gain begins.
+// The call does not say which values the gain has before training.
 
 #include <ashlar/nn/formula.hpp>
 

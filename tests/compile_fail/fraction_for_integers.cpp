@@ -14,7 +14,7 @@
 // expect: subtract in place: a tensor of integers takes no fraction, since its digits after the point would be lost. Write an integer, as in 2 instead of 2.0, or make the tensor of float or double.
 // expect: multiply in place: a tensor of integers takes no fraction, since its digits after the point would be lost. Write an integer, as in 2 instead of 2.0, or make the tensor of float or double.
 
-// Elements of integers would be compared with, or changed by, 2 instead of 2.5.
+// A fraction such as 2.5 would be truncated to 2 before the operator uses it.
 
 #include <ashlar/tensor/compare.hpp>
 #include <ashlar/tensor/extremum.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: gradient: the operands must have one element type and one kind of processor.
 
-// Nothing is converted unasked.
+// The operands have different element types, and gradient() does not convert them.
 
 #include <ashlar/tensor/cast.hpp>
 #include <ashlar/tensor/gradient.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: gradient: a function has one to five operands.
 
-// Formulas have an input and at most four weights.
+// gradient() treats its function as a formula, which has an input and at most four weights.
 
 #include <ashlar/tensor/gradient.hpp>
 

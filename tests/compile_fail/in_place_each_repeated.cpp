@@ -4,7 +4,8 @@
 // expect: multiply in place: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x *= (y | to<...>).
 // expect: divide in place: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x /= (y | to<...>).
 
-// One mesh axis splits the rows of x and also the only dim of y, which is matched with the columns.
+// One mesh axis splits the rows of x and also the only dim of y. But that dim is matched with the
+// columns of x.
 
 #include <ashlar/tensor/in_place.hpp>
 

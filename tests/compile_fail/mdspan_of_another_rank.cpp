@@ -14,8 +14,8 @@ constexpr std::size_t dims = 2;
 constexpr std::size_t dims = 3;
 #endif
 
-/// Those members of std::mdspan<float, std::dextents<long, dims>> that the conversion of a matrix
-/// uses.
+/// Has those members of std::mdspan<float, std::dextents<long, dims>> that to_mdspan uses for a
+/// matrix.
 struct span_of_floats {
   using element_type = float;
   using index_type = long;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: mean: the numbers are not different dimensions of the tensor. Dimensions count from 0 to rank - 1.
 
-// A dimension is summed over once.
+// The call names dimension 1 twice.
 
 #include <ashlar/tensor/mean.hpp>
 

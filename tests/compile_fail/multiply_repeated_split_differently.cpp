@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: multiply: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x * (y | to<...>).
 
-// The factors are split, but the columns of the matrix to which they belong are not.
+// y has one factor for each column of x. One mesh axis splits y, but does not split the columns.
 
 #include <ashlar/tensor/in_place.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: max: the numbers are not different dimensions of the tensor. Dimensions count from 0 to rank - 1.
 
-// A reduction over several dims names each of them once.
+// The call names dimension 2 twice.
 
 #include <ashlar/tensor/reduce.hpp>
 

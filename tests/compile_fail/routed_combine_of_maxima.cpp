@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: combine: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in combine(r | to<B, ...>).
 
-// combine adds the rows of each token.
+// combine sums the rows of each token, but a sum of partial maxima has no meaning.
 
 #include <ashlar/tensor/routed_operators.hpp>
 

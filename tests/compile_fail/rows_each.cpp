@@ -3,7 +3,8 @@
 // expect: take_rows: the table has no dimension, the rows have more than 5, or the operands differ in element type or processor. The rows have the dimensions of the ids and those of the table after the first.
 // expect: add_rows: the ids are a tensor of std::int32_t. Convert them first, as in cast<std::int32_t>(ids).
 
-// Four dims of ids and two more of the table are six dims of the rows, one too many.
+// The ids of `taken` have four dims, and the table has two dims after its first. So the rows would
+// have six dims, one more than a tensor may have. The ids of `added` are of type int64.
 
 #include <ashlar/tensor/rows.hpp>
 

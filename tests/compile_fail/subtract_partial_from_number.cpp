@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: subtract: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in a - (x | to<B, ...>).
 
-// Every rank would subtract its addend from the number.
+// Every rank would subtract its addend from the number, so the sum over the ranks would contain the
+// number several times.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: where: it takes a mask and two tensors of one element type, or one tensor and a number, all of one number of dimensions and on one type of processor.
 
-// A result has one element type, and nothing is converted unasked.
+// The two tensors have different element types, and where() does not convert them.
 
 #include <ashlar/tensor/cast.hpp>
 #include <ashlar/tensor/where.hpp>

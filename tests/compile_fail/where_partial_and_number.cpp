@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: where: on one mesh axis the mask is partial, or the operands are placed differently.
 
-// Each rank would add the number to its addends.
+// Where the mask is 0, every rank would return the number itself as its addend, so the sum over the
+// ranks would contain the number several times.
 
 #include <ashlar/tensor/where.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A program that links the target ashlar::precompiled. It calls a function that compiled/text.cpp
-// defines, and does not include the umbrella header, which the target includes first.
+// defines. It does not include the umbrella header <ashlar/ashlar.hpp>, because the target adds
+// this header as a precompiled header.
 
 #include <iostream>
 

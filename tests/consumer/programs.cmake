@@ -8,7 +8,8 @@ if(core IN_LIST CONSUMER_PROGRAMS)
   target_link_libraries(core PRIVATE ashlar::core)
 endif()
 
-# `linked` calls MPI and BLAS, and `full` also includes all headers, which takes ten times as long.
+# `linked` calls MPI and BLAS. `full` also includes all headers, so it takes ten times as long to
+# compile.
 foreach(program linked full)
   if(program IN_LIST CONSUMER_PROGRAMS)
     add_executable(${program} "${CMAKE_CURRENT_LIST_DIR}/linked.cpp")
@@ -21,7 +22,7 @@ endif()
 
 if(compiled IN_LIST CONSUMER_PROGRAMS)
   add_executable(compiled "${CMAKE_CURRENT_LIST_DIR}/compiled.cpp")
-  target_link_libraries(compiled PRIVATE ashlar::precompiled)  # and so ashlar::compiled
+  target_link_libraries(compiled PRIVATE ashlar::precompiled)  # it links ashlar::compiled
 endif()
 
 if(cuda IN_LIST CONSUMER_PROGRAMS)

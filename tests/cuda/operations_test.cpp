@@ -3,9 +3,9 @@
 
 // Compares the results of a device's operations (device/cuda/operations.hpp) with the host's
 // results. The device and the host run the same calls, in which only the argument for the processor
-// differs. Inputs are bfloat16 values, which every element type represents exactly. The host
-// computes with accumulation_t. The edge cases of the kernels are in elements_test.cpp and
-// rows_test.cpp.
+// differs. Inputs are bfloat16 values, which every element type represents exactly. If the device's
+// elements are of type T, the host's are of type accumulation_t<T>. Edge cases of the kernels are
+// tested in elements_test.cpp, rows_test.cpp and strided_test.cpp.
 
 #include <span>
 #include <vector>

@@ -4,7 +4,7 @@
 
 // Tests nets in pipeline stages on GPU ranks. If there are fewer devices than ranks, all ranks
 // share one device (support/gpu_ranks.hpp). Losses, gradient norms, predictions and parameters must
-// be those of the same net on one rank of the host.
+// be close to those of the same net on one rank of the host. In bfloat16, only losses are compared.
 
 #include <doctest/doctest.h>
 #include <support/device_pipelines.hpp>

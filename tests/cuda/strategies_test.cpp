@@ -4,8 +4,8 @@
 
 // Tests strategies of gradient synchronization on GPU ranks, with the cases of tests/cuda/fake. If
 // there are fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). Losses
-// and parameters must be those of the host. With sums by rank, they must be bitwise equal under all
-// strategies.
+// and parameters must be close to the host's. With sums by rank, losses and parameters must be
+// bitwise equal under all strategies.
 
 #include <doctest/doctest.h>
 #include <support/device_strategies.hpp>

@@ -4,7 +4,8 @@
 #
 # Trains with examples/train_gpt on 1, 2 and 4 GPU ranks, also in two pipeline stages, and compares
 # the losses of 50 steps with the host's losses. The tolerance is 1e-3 in float, and larger in tf32
-# and bf16. If there are fewer GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
+# and bf16. If there are fewer GPUs than ranks, the ranks share a GPU. Also starts the program on
+# more ranks than GPUs without sharing, which the program must refuse.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
@@ -18,7 +19,7 @@ steps=50
 training=(--layers 2 --d-model 64 --heads 4 --context 32 --batch 8 --text "$ASHLAR_SOURCE_DIR/LICENSE"
   --steps "$steps" --exact-log)
 
-# The settings of tests/support/nccl_shared_device.hpp, for more ranks than GPUs.
+# The settings of tests/support/nccl_shared_device.hpp, with which several ranks can share a GPU.
 # shellcheck disable=SC2016
 shared='export NCCL_HOSTID="process $$" NCCL_NET=Socket NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo \
   NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_NVLS_ENABLE=0 NCCL_MNNVL_ENABLE=0 NCCL_RAS_ENABLE=0 \
@@ -58,7 +59,7 @@ for ranks in 1 2; do
   compare "$ranks" 2e-2 --precision bf16
 done
 
-# Two pipeline stages. A step has two micro-batches, and so half as many sequences in each.
+# Two pipeline stages. Each step has two micro-batches of 4 sequences, as many sequences as above.
 training+=(--batch 4 --micro-batches 2)
 losses 1 "$work/reference" --device cpu
 for schedule in 1f1b eager; do compare 2 1e-3 --pipeline 2 --schedule "$schedule"; done

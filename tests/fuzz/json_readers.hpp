@@ -5,7 +5,7 @@
 // Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of
 // checkpoints, headers of safetensors files, flight records and logs of trials. A reader must
 // return a value or throw ashlar::error. A reader is faulty if it throws any other exception, or if
-// it accepts a plan that the rules of the layers do not permit.
+// it accepts wrong contents, such as a plan that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>
@@ -55,8 +55,8 @@ inline ashlar::search::problem const& fuzzed_net() {
 
 inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
 
-/// Returns how many of the readers accept the bytes. Ends the program with std::abort if a
-/// reader accepts a plan that breaks a rule.
+/// Returns how many of the readers accept the bytes. Ends the program with std::abort if a reader
+/// accepts wrong contents.
 inline int accepted_by_readers(std::string_view text) {
   namespace io = ashlar::io::detail;
   int accepted = 0;
@@ -93,7 +93,7 @@ inline int accepted_by_readers(std::string_view text) {
   });
   attempt([](nlohmann::json const& j) {
     for (auto const& [name, t] : io::checkpoint_index_of(j).tensors) {
-      std::int64_t values = 0;  // every value must be in a piece, and inside the tensor
+      std::int64_t values = 0;  // all pieces must be inside the tensor and contain all its values
       for (auto const& p : t.pieces) {
         values += p.where.elements();
         for (int d = 0; d < t.extents.rank(); ++d)

@@ -22,8 +22,8 @@
 
 namespace ashlar_test {
 
-/// Returns how many of the readers of meshes, placements, sizes and tables accept the text. Ends
-/// the program with std::abort if a reader is faulty.
+/// Returns how many of the readers accept the text. The readers of token files and of reports are
+/// not counted. Ends the program with std::abort if a reader is faulty.
 inline int accepted_by_text_readers(std::string_view text) {
   int accepted = 0;
   auto const attempt = [&](auto read) {
@@ -83,7 +83,7 @@ inline int accepted_by_text_readers(std::string_view text) {
     if (!fault.empty()) throw ashlar::error("schedule", fault);
   });
 
-  // The reader of reports accepts any text.
+  // The reader of reports accepts any text, so it is not counted.
   auto const once = to_lines(ashlar::watch::report_from_lines(std::string(text)));
   auto const twice = to_lines(ashlar::watch::report_from_lines(once));
   demand(to_lines(ashlar::watch::report_from_lines(twice)) == twice);

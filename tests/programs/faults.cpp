@@ -68,8 +68,8 @@ void fill_one_expert(ashlar::mesh const& m) {
 /// A fault in the middle of a training step.
 struct fault_in_pass {
   std::string how;
-  int pass;        ///< the backward pass in which this rank commits it, or -1 if another rank does
-  int passes = 0;  ///< number of backward passes that this rank has begun
+  int pass;        ///< in which of its backward passes this rank commits the fault; -1: in none
+  int passes = 0;  ///< the number of backward passes that this rank has begun
 };
 
 /// A relu whose backward pass commits a fault.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the measurements and fits of bench/calibrate on a simulated cluster. The fits must find the
-// numbers from which the cluster was made: α and β of both tiers. They are fitted to all
+// numbers from which the cluster was made: α and β of both tiers. α and β are fitted to all
 // collectives together, and to each collective alone. The ranks of a node share the node's link to
 // other nodes.
 //

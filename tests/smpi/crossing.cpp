@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Moves tensors between parts of a mesh, as in figures 5, 6 and 8 of the paper on cross-mesh
-// resharding. Compares the simulated seconds of the library's redistribute(x, other, placement),
-// here called "ours", with those of the paper's strategies (crossing_strategies.hpp).
+// Moves tensors between parts of a mesh, as in figures 5, 6 and 8 of "On Optimizing the
+// Communication of Model Parallelism". Compares the simulated seconds of the library's
+// redistribute(x, other, placement), here called "ours", with those of the paper's strategies
+// (crossing_strategies.hpp).
 //
 // The unit of time, t, is the time that the whole tensor needs to pass the link of one node. The
 // following must hold:
@@ -55,7 +56,7 @@ extern "C" int sched_yield() noexcept {
   return 0;
 }
 
-/// Counts the received bytes. Crossings receive with this function only.
+/// Replaces MPI_Irecv, and counts the bytes of the receives. Crossings receive only with MPI_Irecv.
 extern "C" int MPI_Irecv(void* to, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                          MPI_Request* request) {
   int bytes = 0;
@@ -138,8 +139,8 @@ class subject {
   }
   ashlar::port_problem const& ports() const { return ports_.between; }
 
-  /// Moves the tensor by redistribute, and checks the values and bytes. Returns the time in units
-  /// t.
+  /// Moves the tensor by redistribute(), and checks the values and bytes. Returns the time in units
+  /// of t.
   double ours() {
     tensor x(source_, extents_, from_);
     for_each_value(x, [](float& element, float value) { element = value; });
@@ -165,7 +166,7 @@ class subject {
     return report("ours", seconds, bytes.most());
   }
 
-  /// Moves the tensor by one of the paper's strategies. Returns the time in units t.
+  /// Moves the tensor by one of the paper's strategies. Returns the time in units of t.
   double by(char const* label, strategy how, ashlar::list_order const& order, bool in_turns,
             bool exclusive) {
     auto const list = strategy_list(how, tasks_, order, in_turns, exclusive, sizeof(float),

@@ -2,17 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The strategies that the paper on cross-mesh resharding compares (sections 3.1, 3.2, 5.1), written
-// in plain MPI calls on bytes. From the library's crossings they use only the list of unit tasks. A
-// unit task is a slice of the tensor with the ranks that hold it and the ranks that need it.
+// The strategies that "On Optimizing the Communication of Model Parallelism" compares (sections
+// 3.1, 3.2, 5.1), written in plain MPI calls on bytes. From the library's crossings they use only
+// the list of unit tasks. A unit task is a slice of the tensor with the ranks that hold it and the
+// ranks that need it.
 //
 //   send_receive   The sender sends the task to each receiving rank in turn.
 //   gather_inside  The sender sends each rank of a receiving node one part of the task, node after
 //                  node. Then the ranks of each node gather the parts in a ring.
 //   gather_all     The sender sends one part to each receiving rank. When all of them have their
-//                  parts, all receiving ranks gather the parts in one ring. (If the first ranks
-//                  began earlier, they would slow down the sender: three nodes of two ranks would
-//                  take 2.5 times as long as the whole tensor over a node's link, not 1.83 times.)
+//                  parts, all receiving ranks gather the parts in one ring. (If some ranks began to
+//                  gather earlier, they would slow down the sender. With three receiving nodes of
+//                  two ranks, this would take 2.5 t instead of 1.83 t, where t is the time that the
+//                  whole tensor needs to pass the link of one node.)
 //   broadcast      The task goes from the sender through all receiving ranks, node by node, in 100
 //                  chunks. A rank passes a chunk on when it has received the whole chunk.
 //
@@ -150,8 +152,8 @@ inline std::vector<strategy_task> strategy_list(strategy how,
       for (auto const& g : groups) wait(got, g);
     }
   }
-  // In a pair, the rank `second` waits for the rank `first`. `first` lets `second` go on at the end
-  // of an earlier task: the last one, before the waiting task, in which `first` takes part.
+  // Each pair in waits_for also belongs in the lets_go of an earlier task: the last task before the
+  // waiting one in which the rank `first` takes part.
   for (std::size_t i = 0; i < list.size(); ++i)
     for (auto const& turn : list[i].waits_for)
       for (std::size_t k = i; k-- > 0;) {

@@ -9,9 +9,10 @@
 //   NAME           a machine of machine/presets.hpp, or one of this file
 //   latency:NAME   with α as a latency of the links
 //   pairs:NAME     with a separate link between every two ranks
-//   NAME+NAME      nodes of two kinds in turn. For plans, each number of the machine is that of
-//                  the slower kind.
-//   flow:NAME      with a limit of each flow between nodes: 8 ranks of a node use its whole link
+//   NAME+NAME      nodes of two kinds in turn. Plans are made for the machine that has the slower
+//                  one of the two values of each property (machine/slowest.hpp).
+//   flow:NAME      with a limit for each flow between nodes: an eighth of the bandwidth of a node's
+//                  link
 //   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
 //                  messages take t / 16 seconds here.
 
@@ -40,8 +41,8 @@ inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(
 /// node's link.
 inline constexpr std::string_view flow_prefix = "flow:";
 
-/// Returns the names of both kinds of nodes, which a plus sign separates in `name`. If there is no
-/// plus sign, both are the whole name.
+/// Returns the names of the two kinds of nodes in NAME+NAME. If the name has no plus sign, returns
+/// it twice.
 inline std::pair<std::string_view, std::string_view> kinds_of_nodes(std::string_view name) {
   auto const plus = name.find('+');
   if (plus == name.npos) return {name, name};

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs training steps in which moves overlap with simulated computations, and compares the
-// simulated times of the steps with the timelines of their programs. The two times must agree
+// Runs training steps in which redistributions overlap with simulated computations, and compares
+// the simulated times of the steps with the timelines of their programs. The two times must agree
 // within 5 % on a flat network, and within 15 % if the ranks of each node share one link. Programs
-// in serial order must take the sum of all times.
+// in serial order must take the sum of all times, within the same tolerances.
 //
 // The executor and the transports are those of the library. The layers only consume simulated time
 // (support/simulated_element.hpp), and polling for messages takes no time (patient_transport.hpp).
 //
 // The arguments after mesh and machine are:
 //
-// - the net and its training plans
+// - the net: gpt or mlp
+// - the names of its training plans, separated by commas: data, tensor or zero3
 // - the number of pieces into which the computing time is divided; transfers progress between two
 //   pieces
 // - ratios of computing time to communication time

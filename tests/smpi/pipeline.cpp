@@ -20,7 +20,7 @@
 // - numbers of micro-batches
 // - ratios of the seconds of a transfer to the seconds of all passes of a position for a
 //   micro-batch
-// - the schedules (search/schedule_choice.hpp); if this is left out, all that are possible
+// - the schedules (search/schedule_choice.hpp); without this argument, all possible schedules run
 //
 // run: stage=4 pairs:bandwidth 8 0.25,0.5
 // thorough: stage=2 pairs:bandwidth 4,16,32 0,0.125,0.25,0.5,0.75

@@ -35,11 +35,11 @@ inline pipelines::schedule with_halves(pipelines::schedule s) {
 }
 
 /// Returns the schedule of two positions with the warm-up depths of eager-1F1B and with the delays
-/// of the parameters' gradients for which the timeline of a step is shortest. Of several such
-/// delays, these are the smallest, since each delayed gradient costs memory.
+/// of the parameters' gradients for which the timeline of a step is shortest. Among equally good
+/// delays it takes the smallest, since each delayed gradient costs memory.
 inline pipelines::schedule eager_delayed(int micro_batches, pipelines::pipeline_costs const& costs,
                                          pipelines::skip_transfers const& skips = {}) {
-  constexpr int most = 4;  // both positions hold at most 3 micro-batches under eager-1F1B
+  constexpr int most = 4;  // the largest delay that is tried, one more than the largest depth
   std::vector<int> const depths{3, 1};
   pipelines::schedule best;
   double least = 0;

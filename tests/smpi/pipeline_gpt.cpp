@@ -1,32 +1,35 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a training step of a GPT in two stages on two simulated machines p3.8xlarge. The step runs
-// with the schedules and transfers that figure 7 of "On Optimizing the Communication of Model
-// Parallelism" compares (below). The first axis of the mesh has the stages. The arguments after
-// mesh and machine are the number of ranks that share the operators of a layer, and the number of
-// micro-batches.
+// Runs a training step of a GPT in two stages on two simulated machines of type p3.8xlarge. The
+// step runs with the schedules and transfers below, which figure 7 of "On Optimizing the
+// Communication of Model Parallelism" compares. The stages lie along the first axis of the mesh.
+// The arguments after mesh and machine are the number of ranks that share the operators of a layer,
+// and the number of micro-batches.
 //
-//   signal          eager-1F1B whose transfers have only one element for each rank: the bound
+//   signal          eager-1F1B whose transfers have only one element for each rank, so that they
+//                   take hardly any time
 //   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node, and
-//                   no part computes during a transfer
+//                   no stage computes during a transfer
 //   alpa            like send/recv, but a slice crosses in parts, one for each rank that needs the
 //                   slice; these ranks then gather the parts
 //   broadcast       like send/recv, but ranks pass a slice on to other ranks while it crosses
-//   overlap         like broadcast, but the parts compute during transfers
+//   overlap         like broadcast, but the stages compute during transfers
 //   eager           like overlap, but with eager-1F1B
 //   eager, split    like eager, but the gradient of the input is sent before the gradients of the
 //                   parameters are computed
-//   eager, delayed  like "eager, split", but each part delays its gradients of parameters by the
-//                   number of micro-batches with which the timeline of the step is shortest
-//   searched        the fastest schedule among searched warm-up depths, split backward passes and
-//                   searched delays
+//   eager, delayed  like "eager, split", but each stage delays its gradients of parameters by some
+//                   number of micro-batches, so that the timeline of the step is as short as
+//                   possible
+//   searched        the fastest of four schedules: one with searched warm-up depths, ZB-H1, ZB-H2,
+//                   and one with searched delays
 //
 // The model has 32 layers of width 2560 and sequences of 1024 tokens, in micro-batches of 16
 // sequences. Its 16-bit numbers are simulated by half as many 32-bit numbers. The backward pass
-// runs a layer's forward pass again. Computations take simulated seconds, and so do the all-reduces
-// of shared operators inside a node. The tensors that cross are `scale` times smaller than the
-// model's tensors, and the links are slower by the same factor, so messages take the same time.
+// runs a layer's forward pass again. Computations only take simulated seconds, and so do the
+// all-reduces inside a node for operators that several ranks share. The tensors that cross are
+// `scale` times smaller than the model's tensors, and the links are slower by the same factor, so
+// messages take the same time.
 //
 // run: node=2,gpu=4 slow:p3_8xlarge 1 16
 // thorough: node=2,data=4 slow:p3_8xlarge 1 64

@@ -7,7 +7,7 @@
 // (support/simulated_element.hpp).
 //
 //   stage_chain(...)        a net of one element for each stage, and its placements
-//   program_of(...)         the program of this rank's part (step/build_stage.hpp)
+//   own_part(...)           makes the parts of the mesh and returns the part of this rank
 //   simulated_step(...)     the simulated seconds of the program on the slowest rank
 
 #include <algorithm>
@@ -31,8 +31,8 @@ struct stage_chain {
 
   /// Every stage passes a tensor with the extents `extents` and the placement `at` to the next
   /// stage, and the gradient of its input to the previous stage. The first axis of the mesh `whole`
-  /// is divided into as many parts as the schedule has positions. `costs` are the seconds of a
-  /// micro-batch on the machine `m`.
+  /// is divided into as many parts as the schedule has positions. `costs` are, for each stage, the
+  /// seconds of the passes of one micro-batch on the machine `m`.
   stage_chain(ashlar::topology const& whole, pipelines::schedule const& order,
               pipelines::pipeline_costs const& costs, ashlar::shape const& extents,
               ashlar::placement const& at, int element_size, ashlar::machine const& m)

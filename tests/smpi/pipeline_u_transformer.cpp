@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs a training step of the U-Transformer of "On Optimizing the Communication of Model
-// Parallelism" (nn/u_transformer.hpp) in two stages on two simulated machines p3.8xlarge. The step
-// runs with the schedules and transfers that pipeline_gpt.cpp names. The net is cut at its
+// Parallelism" (nn/u_transformer.hpp) in two stages on two simulated machines of type p3.8xlarge.
+// The step runs with the schedules and transfers that pipeline_gpt.cpp lists. The net is cut at its
 // innermost level, so the inputs of many skips cross the cut, and their gradients cross back.
 //
 // A step has micro-batches of 64 images in 32-bit numbers, as in the program that the paper's
@@ -24,8 +24,8 @@
 // The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
 // forward passes run again in the backward pass (1) or not (0). Two words may follow:
 //
-//   batched     the convolution of all images of a rank is one matrix product, as in the libraries
-//               of GPUs. The library's own convolution has a product for each image, which is slow
+//   batched     the convolution of all images of a rank is one matrix product, as in GPU libraries.
+//               The library's own convolution computes one product for each image, which is slow
 //               for the small images of the inner levels
 //   published   the net and the cut are those of the authors' program (published_u_net.hpp)
 //
@@ -63,7 +63,8 @@ struct net_choice {
   bool batched;    ///< whether a convolution is one product for all images of a rank
 };
 
-/// Describes the net with these extents, for micro-batches of `images`. Recomputes nothing.
+/// Describes the net with these extents, for micro-batches of `images` images. No segment is
+/// recomputed.
 search::problem described(net_choice const& choice, nn::u_transformer_options<4> const& extents,
                           int images, int micro_batches) {
   nn::image_batch const batch{images, 3, 32, 32, micro_batches};
@@ -89,8 +90,8 @@ struct simulated_net {
 };
 
 /// Returns the net with 4 images and a quarter of all channels. Its elements take as many seconds
-/// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only 4
-/// elements, one for each rank of a part.
+/// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only one
+/// or two elements for each of the 4 ranks of a part.
 simulated_net smaller(net_choice const& choice, search::pipeline_plan const& plan,
                       ashlar::machine const& simulated, bool signal) {
   constexpr nn::u_transformer_options<4> quarter{

@@ -19,7 +19,7 @@
 //   links of nodes   (α inter - α intra) / 2, so a path between two nodes has the latency α inter
 //
 // For two machines NAME+NAME, the nodes are of the first and of the second kind in turn. If the
-// machine limits flows between nodes, each path between nodes has a limit of its own.
+// machine limits flows between nodes, the limit holds for each flow separately.
 //
 // For a machine pairs:NAME, the cluster is one node in which every two ranks have a separate duplex
 // link, of bandwidth 1 / β intra.

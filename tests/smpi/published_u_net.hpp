@@ -15,12 +15,14 @@
 // lies between two convolutions of 1 x 1 and has a gated perceptron. The net has the same levels,
 // channels and context as nn::paper_u_transformer, and about as many parameters, but less work.
 //
-// Three parts of their net are left out: the time step, the 1 x 1 convolutions beside blocks whose
-// input has another number of channels (2 % of the work), and the gates of the perceptrons, which
-// are replaced by more hidden features of equal work.
+// Three parts of their net are left out: the input for the time step of the diffusion, the 1 x 1
+// convolutions beside blocks whose input and output have different numbers of channels (2 % of the
+// work), and the gates of the perceptrons, which are replaced by more hidden features of equal
+// work.
 //
-// Their two stages meet before the innermost level's output is doubled (published_cut). A skip of
-// each other level crosses the cut.
+// The cut between their two stages lies before the layers that double the height and width of the
+// innermost level's output (published_cut). Each level around the innermost one has a skip that
+// crosses the cut.
 
 #include <ashlar/nn/u_transformer.hpp>
 
@@ -85,8 +87,8 @@ constexpr auto published_u_net(ashlar::nn::u_transformer_options<Levels> const& 
                gelu(), convolution(c, o.image_channels, 3, {.padding = 1}), mean_squared_error());
 }
 
-/// Returns the cut of the authors' program, in the form in which search::limits_of returns cuts:
-/// the second stage begins where the innermost level's output is doubled.
+/// Returns the cut of the authors' program, in the form in which search::limits_of returns cuts.
+/// The second stage begins where the innermost level's output is doubled in height and width.
 inline std::vector<int> published_cut(ashlar::search::problem const& net) {
   int first = 0;
   while (net.spec(first).name != "upsample") ++first;

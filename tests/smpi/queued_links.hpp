@@ -73,7 +73,8 @@ class queued_links final : public ashlar::communicator {
   };
 
   /// Returns the last known ticket of the group of ranks along `axes`. The first call for a group
-  /// finds the ticket by trying; no transfer was pending when this object was made.
+  /// finds the ticket by trying one number after the other. This works because no transfer was
+  /// pending when this object was made.
   std::uint64_t& last(ashlar::axis_list const& axes) {
     auto const [found, is_new] = last_.try_emplace(ashlar::set_of(axes), 0);
     while (is_new && !order_.is_turn_of(axes, found->second + 1)) ++found->second;
@@ -84,7 +85,8 @@ class queued_links final : public ashlar::communicator {
     return of_ticket_[{ashlar::set_of(axes), ticket}] = numbers_;
   }
   /// Returns the number of a transfer in the order of all transfers of this rank. A blocking
-  /// transfer has no number yet, because it takes its ticket right before it runs.
+  /// transfer takes its ticket right before it runs, so it has no number before this call and gets
+  /// one here.
   std::uint64_t number_of(ashlar::transfer_request const& s) {
     auto const found = of_ticket_.find({ashlar::set_of(s.what->axes), s.ticket});
     if (found != of_ticket_.end()) return found->second;

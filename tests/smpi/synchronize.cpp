@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains an MLP for a step under each builder of the room `sync` and under sync::optimal, with
-// overlap. Compares the simulated seconds of the step with the timeline of its program
-// (step/timeline.hpp). They must agree within 5 % if all links are of one tier, and within 15 % if
-// the ranks of each node share one link. A deadlock under any builder fails the test.
+// Trains an MLP for one step under each strategy of gradient synchronization that has a name in
+// sync/named.hpp, with overlap. Compares the simulated seconds of the step with the timeline of its
+// program (step/timeline.hpp). They must agree within 5 % if all links are of one tier, and within
+// 15 % if the ranks of each node share one link. A deadlock under any strategy fails the test.
 //
-// While one owner receives gradients, the links of the other owners are idle and could carry other
-// transfers. The timeline does not count on this: it lets each tier carry one transfer at a time.
-// So steps with owners may be shorter than predicted.
+// Steps with owners may be shorter than predicted: several owners can receive gradients at the same
+// time, but the timeline lets each link tier carry one transfer at a time.
 //
 // The trainer, the executor, the layers and the transports are those of the library. In addition,
 // every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
@@ -19,7 +18,7 @@
 // - the number of features of each layer
 // - the number of pieces into which a step is divided; transfers progress between two pieces
 // - the ratio of computing time to communication time of a step with all-reduces
-// - the names of strategies (sync/named.hpp); all if there are none
+// - the names of strategies (sync/named.hpp); without names, all strategies run
 //
 // run: a=16 bandwidth 64 400 1
 // run: node=4,gpu=4 bandwidth+half_bandwidth 64 400 1 all-reduce optimal

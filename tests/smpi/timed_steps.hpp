@@ -23,8 +23,8 @@ inline ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const&
   return m;
 }
 
-/// Creates the groups of ranks for the moves of a program, so that no group is created while time
-/// is measured.
+/// Creates the groups of ranks for the redistributions of a program, so that no group is created
+/// while time is measured.
 inline void open_groups(ashlar::step::program const& p, ashlar::mesh const& m) {
   float one = 1, sum = 0;
   for (auto const& path : p.paths)

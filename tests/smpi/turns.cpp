@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a GPT for a step with a train::trainer. Micro-batches take turns. Compares the simulated
-// seconds of the step with the timeline of its program (step/timeline.hpp):
+// Trains a GPT with a train::trainer for one step, in which micro-batches take turns. Compares the
+// simulated seconds of the step with the timeline of its program (step/timeline.hpp):
 //
 //   step    The simulated time agrees with the timeline within 5 % on a flat network, and within
 //           15 % if the ranks of each node share one link.
-//   gain    The time saved by 2 micro-batches in turns, compared with 1, agrees with the predicted
-//           gain within 10 %, or within 1 % of the step if the gain is small. This is checked only
-//           with `queued`, because otherwise transfers share the links and may gain more.
+//   gain    The time that is saved if 2 micro-batches take turns agrees with the predicted gain
+//           within 10 %, or within 1 % of the step if the gain is small. This is checked only with
+//           `queued`, because otherwise transfers share the links and more time may be saved.
 //
 // The trainer, the executor, the layers and the transports are those of the library. In addition,
 // every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
@@ -18,9 +18,8 @@
 //
 // - the net: gpt, or moe with a mixture of experts in every second block
 // - the plan: data, zero3, tensor (split along the last axis), or experts (data-parallel, with the
-//   experts split along the last axis). With the word `strategies` there are 30 plans of any kind.
-//   The order of their simulated seconds must be that of their predicted seconds, with a Spearman
-//   correlation of at least 0.95.
+//   experts split along the last axis). With the word `strategies`, 30 plans of various kinds run.
+//   Their simulated and predicted seconds must have a Spearman correlation of at least 0.95.
 // - the number of pieces into which a step is divided; transfers progress between two pieces
 // - ratios of computing time to communication time
 //
@@ -155,8 +154,8 @@ void compare(Net const& net, ashlar::mesh const& m, search::problem const& probl
   }
 }
 
-/// Checks the order of 30 plans of any kind. A third of them run with 1 micro-batch at a time, a
-/// third with 2 in turns, and a third with 4 in turns.
+/// Checks that simulated and predicted seconds put 30 plans in nearly the same order. In a third of
+/// the plans micro-batches do not take turns, in a third 2 take turns, and in a third 4.
 template <class Net>
 void rank(Net const& net, ashlar::mesh const& m, search::problem const& problem,
           arguments const& given, int even_experts, verdict& all) {

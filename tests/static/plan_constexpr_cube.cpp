@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the compiler finds a redistribution plan on a mesh of three axes (92 placements)
-// within its default limits.
+// Checks that the compiler finds a redistribution plan on a mesh of three axes, on which a matrix
+// can have 92 placements, within its default limits.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/redistribution.hpp>

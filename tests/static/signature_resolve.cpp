@@ -42,8 +42,9 @@ static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, 
 static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);
 static_assert(matmul_gives<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>());
 
-// Partial operands are allowed for linear maps and for sums, and refused for non-linear maps.
-// Partial maxima and minima cannot be combined.
+// A partial operand is allowed for linear maps and refused for non-linear maps. In a sum, a partial
+// sum and a B operand are refused, and so are a partial maximum and a partial minimum. A partial
+// maximum and a B operand are allowed.
 static_assert(!resolve(ashlar::nonlinear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>));
 static_assert(resolve(ashlar::linear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>) ==
               value_of<sbp<S<0>, P>>);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests duplex_seconds, the closed form for the time of two micro-batches that take turns. The
-// example is the one in figure 3 of HiDup: an all-to-all before a product, then a reduce-scatter
-// before another product.
+// example is the one in figure 3 of the paper on HiDup (step/duplex_seconds.hpp): an all-to-all
+// before a product, then a reduce-scatter before another product.
 
 #include <array>
 
@@ -15,7 +15,7 @@ namespace search = ashlar::search;
 using search::duplex_seconds, search::duplex_stage;
 
 // Computes the time by equations 4 and 5 of HiDup. ψ (psi) is the number of seconds until both
-// micro-batches have left a stage, and -φ (-phi) is the work of the last stage.
+// micro-batches have left a stage, and -φ (-phi) is the work of the previous stage.
 template <class Stages>
 constexpr double by_equation_5(Stages const& stages) {
   auto const larger = [](double a, double b) { return a > b ? a : b; };
@@ -40,8 +40,7 @@ static_assert(by_equation_5(figure_3) == duplex_seconds(figure_3));
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {0, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {2, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 0>{}) == 0);
-// The same example in reverse: with its stages and its communication in the opposite order, it
-// takes the same time.
+// The same sequence of work and communication takes the same time in reverse order.
 static_assert(duplex_seconds(std::array<duplex_stage, 3>{{{0, 4}, {5, 4}, {3, 2}}}) ==
               duplex_seconds(figure_3));
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the compiler chooses the strategies of a net of twelve layers within its default
-// limits, with and without a memory limit, and assigns parameters to owners.
+// Checks that the compiler chooses strategies of gradient synchronization for a net of twelve
+// layers, with and without a memory limit, and assigns parameters to owners, within its default
+// limits.
 
 #include <ashlar/sync/optimal.hpp>
 

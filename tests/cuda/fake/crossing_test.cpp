@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 using ashlar::shape;
 using ashlar::topology;
 
-/// Moves a tensor between placements on the two parts. Returns the number of wrong results. Checks
-/// that the messages and their bytes are those of the plan.
+/// Moves tensors between the two parts, for one in `one_in` pairs of placements. Returns the number
+/// of crossings with wrong values, plus the number with other messages or bytes than planned.
 template <class T>
 int wrong_values_or_messages(two_parts const& m, shape const& extents, std::size_t one_in) {
   auto const& t = m.whole.topology();
@@ -38,7 +38,7 @@ int wrong_values_or_messages(two_parts const& m, shape const& extents, std::size
   });
 }
 
-/// Runs body(whole mesh, its two parts) on all ranks.
+/// Runs body(two_parts) on all ranks of a mesh `whole`, whose parts are the meshes `one` and `two`.
 template <class Body>
 void on_parts(topology const& whole, topology const& one, topology const& two, Body const& body) {
   fake::all_ranks(whole.ranks(), [&](world const& w) { body(two_parts(w, whole, one, two)); });
@@ -111,7 +111,8 @@ TEST_CASE("a rank that does not come to a crossing is named") {
         }
         (void)redistribute(x, m.b, placement::all_broadcast(1));
         while (true) {
-          m.whole.barrier();  // returns when the watchdog aborts the communicators, then throws
+          // After the watchdog has aborted the communicators, a barrier throws.
+          m.whole.barrier();
           std::this_thread::sleep_for(5ms);
         }
       },

@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A fake cuBLASLt that runs on the host. It defines the functions that device/cuda/gemm.hpp calls.
-// Its matrices are column-major, as in the real library. A product is a loop over its elements,
-// which the thread of the stream executes.
+// Its matrices are column-major, as in the real library. The thread of the stream computes a
+// product D = alpha * A * B + beta * C with loops over the elements.
 //
 //   types        A and B are 32F, 64F or 16BF; C and D have the same type, or 32F if A and B are
 //                16BF
-//   sums         in float or double, in the order of k; alpha, beta, bias and gelu are applied
-//                before the result is rounded once
+//   sums         in float or double, in increasing order of the contraction index; alpha, beta,
+//                bias and gelu are applied before the result is rounded once
 //   epilogues    bias, gelu of the biased result with and without aux, dgelu
 //   proposals    as many algorithms as requested, all the same. As in cuBLASLt, no algorithm is
-//                proposed if a leading dimension is smaller than a column, if the leading dimension
-//                of aux is not a multiple of 8, or for an epilogue of double.
+//                proposed if a leading dimension is smaller than the number of rows, if the leading
+//                dimension of aux is not a multiple of 8, or if a product of doubles has an
+//                epilogue.
 //
-// A product that is not supported gives CUBLAS_STATUS_INVALID_VALUE.
+// A call of cublasLtMatmul for a product that is not supported returns CUBLAS_STATUS_INVALID_VALUE.
 
 #include <cstdint>
 #include <cstring>

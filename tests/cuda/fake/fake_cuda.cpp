@@ -111,7 +111,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
   std::lock_guard const lock(block_mutex);
-  std::memcpy(value, &block_bytes, sizeof block_bytes);  // all attributes are equal
+  std::memcpy(value, &block_bytes, sizeof block_bytes);  // all attributes have this value
   return cudaSuccess;
 }
 cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t s) {

@@ -66,8 +66,8 @@ struct logged_message {
   int group_depth;  ///< 0 outside of groups
   friend bool operator==(logged_message const&, logged_message const&) = default;
 };
-/// Returns the messages of rank `rank` of the split communicators with this name, in the order of
-/// the calls, and removes them from the log.
+/// Returns the messages of rank `rank` on all communicators that were split off with this name, in
+/// the order of the calls, and removes these messages from the log.
 std::vector<logged_message> take_messages(std::string const& name, int rank);
 /// Makes all communicators of this process report `status` from now on. Calling this function with
 /// ncclSuccess ends the failure.

@@ -191,8 +191,8 @@ struct ncclComm {
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  // During a split: where the caller wants the new communicator, and that communicator, or null if
-  // this rank is no member of one.
+  // These members are used while this communicator is split. `awaited` is the caller's variable for
+  // the new communicator. `child` is the new communicator, or null if this rank is in no new one.
   ncclComm_t* awaited = nullptr;
   ncclComm* child = nullptr;
   std::atomic<bool> finalized = false;
@@ -221,7 +221,7 @@ ncclResult_t run_group() {
 
 ncclResult_t collective(ncclComm_t comm, cudaStream_t stream, part const& x) {
   if (x.count == 0 || depth != 0) return ncclInvalidUsage;
-  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // comm is being split
   fake::enqueue(stream, [all = comm->all, rank = comm->rank, called = comm->called, x] {
     all->meet((*called)++, rank, x);
   });
@@ -233,7 +233,7 @@ std::map<std::pair<std::string, int>, std::vector<fake::logged_message>> logs;
 
 ncclResult_t message(ncclComm_t comm, cudaStream_t stream, shared_state::message const& m) {
   if (m.bytes == 0 || m.peer == comm->rank) return ncclInvalidUsage;
-  if (comm->awaited != nullptr) return ncclInvalidArgument;  // it is being split
+  if (comm->awaited != nullptr) return ncclInvalidArgument;  // comm is being split
   {
     std::lock_guard const lock(log_mutex);
     logs[{comm->name, comm->rank}].push_back({m.sends, m.peer, m.bytes, depth});
@@ -281,9 +281,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n, ncclUniqueId id, in
   return ncclInProgress;
 }
 
-// Like NCCL, writes the new communicator to *child only when the split is complete, in
-// ncclCommGetAsyncError of the communicator that is split. Until then that communicator refuses
-// operations.
+// As in NCCL, the new communicator is not ready when this function returns. After all ranks have
+// called this function, ncclCommGetAsyncError(comm, ..) writes it to *child. Until then, `comm`
+// refuses operations.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;

@@ -42,12 +42,12 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
   return w;
 }
 
-/// Runs body(world) as all ranks at the same time. Returns the message of the exception that each
-/// rank threw, or an empty string.
+/// Runs body(world) as all ranks at the same time. Returns for each rank the message of the
+/// exception that it threw, or an empty string if it threw none.
 inline std::vector<std::string>
 run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
           std::chrono::milliseconds deadline) {
-  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);  // before the threads, which read it
+  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);  // before the threads start, because they read it
   ashlar::nccl::unique_id const id = new_id();
   std::vector<std::string> said(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;

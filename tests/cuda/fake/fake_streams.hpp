@@ -105,7 +105,7 @@ struct CUstream_st {
   std::mutex mutex;
   std::condition_variable come;
   std::deque<std::function<void()>> queue;
-  // The capture that the stream takes part in; used by the program's thread only.
+  // The capture in which the stream takes part. Only the program's thread uses this pointer.
   std::shared_ptr<fake::capture> captured;
   std::vector<std::size_t> after;  // the pieces that the next piece must come after
   std::thread thread;
@@ -157,9 +157,9 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   }
 }
 
-/// Returns whether a capture is complete: every piece of work must come before the end of the
-/// origin stream. The next piece of the origin stream would have to come after the pieces in
-/// `last`.
+/// Returns whether the origin stream has joined all work of a capture: every piece must come before
+/// another piece or before the end of the origin stream. `last` lists the pieces that must come
+/// before that end.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
   for (auto const& p : c.pieces)

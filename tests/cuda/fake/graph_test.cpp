@@ -229,7 +229,7 @@ TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the 
   CHECK(memory.allocate(1000) == a);
   void* const grown = memory.allocate(1000);
   memory.release(a, 1000);
-  memory.release(b, 0);  // allocated before the capture; captured work may have read it
+  memory.release(b, 0);  // captured work may use b, so b now belongs to the graph
   CHECK(memory.allocate(1000) == a);
   memory.end_private();
   memory.release(a, 1000);

@@ -3,8 +3,8 @@
 
 // Tests the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL of
 // fake_cuda.hpp. Every kind of transfer must give the same result as the simulation in
-// support/replay.hpp. Streams may be ordered by events only. Overlapping transfers must never
-// deadlock. If one rank does not take part, the other ranks must get an error.
+// support/replay.hpp. Only events order the work of different streams. Overlapping transfers must
+// never deadlock. If one rank does not take part, the other ranks must get an error.
 
 #include <atomic>
 #include <cstring>

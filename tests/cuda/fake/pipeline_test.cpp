@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pipelines on fake GPU ranks (fake_cuda.hpp). A net must train in stages exactly as on one
-// stage: losses, gradient norms, predictions and parameters must be bitwise equal. Each rank must
-// give NCCL the messages of the schedule, in an order that is the same on all ranks.
+// Tests pipelines on fake GPU ranks (fake_cuda.hpp). A net must train in several stages exactly as
+// in one stage: losses, gradient norms, predictions and parameters must be bitwise equal. Each rank
+// must give NCCL the messages of its program. All ranks must begin crossings in the same order.
 
 #include <optional>
 #include <random>
@@ -44,7 +44,7 @@ std::vector<fake::logged_message> expected_messages(step::program const& p,
   return all;
 }
 
-/// Trains a model. Each step must give NCCL the messages of its program.
+/// Trains a model, and checks that each step gives NCCL the messages of the step's program.
 template <class Model>
 trained_net trained_with_messages(Model& model, nn::token_batch const& batch) {
   auto const& m = model.mesh();
@@ -56,9 +56,10 @@ trained_net trained_with_messages(Model& model, nn::token_batch const& batch) {
                  });
 }
 
-/// Trains in stages on `positions` times `q` ranks, and on one stage of `q` ranks, and compares the
-/// results. Returns false without training if sums are not those of one stage (sums_as_one_stage),
-/// because the results then agree only within rounding (tests/mpi/pipeline_test.cpp).
+/// Trains in stages on `positions` times `q` ranks, and in one stage on `q` ranks, and compares the
+/// results. Returns false without training if the stages may add in another order than one stage
+/// does (sums_as_one_stage), because the results then agree only within rounding. That case is
+/// tested in tests/mpi/pipeline_test.cpp.
 template <class Net>
 bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given,
           Net const& net) {
@@ -123,7 +124,7 @@ TEST_CASE("stages train as one rank of the host does") {
   {
     int argc = 0;
     char** argv = nullptr;
-    ashlar::mpi::environment const env(argc, argv);  // the fake ranks do not use MPI
+    ashlar::mpi::environment const env(argc, argv);  // only the host's trainings use MPI
     host.emplace();
   }
   fake::pause_up_to(20);

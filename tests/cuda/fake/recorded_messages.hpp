@@ -22,7 +22,8 @@ inline std::vector<fake::logged_message> recorded_messages(ashlar::prepared_cros
   auto const& plan = c.plan;
   auto const type = carrier_of(element_size);
   recorded_calls record(type, calls, [](std::int64_t) { return static_cast<std::byte*>(nullptr); });
-  // The messages do not depend on the tile, so the tile is the whole tensor.
+  // The messages do not depend on which box of the tensor the rank's shard has, so `tile` is the
+  // whole tensor.
   ashlar::box tile;
   for (auto const n : plan.before.extents.extent) tile.dim.push_back({0, n});
   for_each_group(c, [&](message_group const& group) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests training on fake GPU ranks in float. The losses must be the same as on the host
-// (train_gpt_losses.hpp), and a profile must show the expected ranges.
+// Tests training on fake GPU ranks in float. The losses must agree with the host's losses to 1e-5
+// (train_gpt_losses.hpp), and a profiler must see the expected NVTX ranges.
 
 #include "train_gpt_losses.hpp"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 // Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
-// of 50 steps must agree, on any mesh and layout. Losses that differ show that a layer accessed a
-// shard by a loop on the host, or submitted work to the device in the wrong order.
+// of up to 50 steps must agree, for every mesh and plan. If the losses differ, a layer may have
+// accessed a shard in host code, or may have submitted work to the device in the wrong order.
 
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,8 @@ search::problem problem_of(double dropout) {
   return any_length(nn::describe<T>(gpt(dropout), nn::token_batch{batch, context, micro_batches}));
 }
 
-/// Returns the losses of the first steps of training on the text of this file under a plan, or a
-/// plan in pipeline stages, as train_gpt computes them.
+/// Trains on the text of this source file, as train_gpt does, and returns the loss of each step.
+/// The plan may be a plan in pipeline stages.
 template <class T, class Mesh, class Plan>
 std::vector<double> losses_under(Mesh const& mesh, Plan const& plan, double dropout, int steps) {
   example::byte_batches const data(example::load_text(mesh, __FILE__, {}), batch * micro_batches,
@@ -62,8 +62,8 @@ std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropou
                         : search::data_parallel(problem, mesh.topology(), mesh.machine());
   return losses_under<T>(mesh, plan, dropout, steps);
 }
-/// Returns the losses of a training in two pipeline stages, as with the option --pipeline 2 of
-/// train_gpt.
+/// Trains in two pipeline stages, as train_gpt does with the option --pipeline 2, and returns the
+/// loss of each step.
 template <class T, class Mesh>
 std::vector<double> losses_in_stages(Mesh const& mesh, double dropout, int steps) {
   auto const plan = search::pipeline([&](int) { return problem_of<T>(dropout); }, mesh.topology(),
@@ -76,8 +76,8 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// Returns the losses of a training on the host, with one rank. This function initializes and
-/// finalizes MPI, because the fake ranks do not use MPI.
+/// Trains on one rank of the host, without and with dropout, and returns the losses. This function
+/// initializes and finalizes MPI, because the rest of the program does not use MPI.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;

@@ -167,7 +167,7 @@ TEST_CASE("every strategy that sums by rank gives the same bits") {
     auto const plain = ashlar::search::data_parallel(problem, t, slow_ranks);
     auto const losses = [&](ashlar::search::plan const& plan) {
       auto model = nn::place<value>(net_of(0), m, plan, 7);
-      // Gradients are not clipped, because their norms are rounded differently.
+      // Gradients are not clipped, because each strategy rounds their norms differently.
       train::trainer trainer(model, train::adam_w{.lr = 0.02});
       std::vector<double> all;
       for (int i = 0; i < 4; ++i)
