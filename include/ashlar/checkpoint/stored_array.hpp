@@ -54,7 +54,8 @@ constexpr char const* safetensors_type(element_type type) {
 }
 
 /// Throws ashlar::error unless one checkpoint can have all these arrays: they have different names,
-/// at least one dim and no P, and lie on ranks of `all`. The result is the same on every rank.
+/// at least one dim and no P, and lie on ranks of `all`. Every rank must give equal descriptions;
+/// then all ranks throw, or none.
 inline void check_arrays(std::vector<stored_array> const& arrays, mesh_part const& all) {
   std::vector<std::string_view> names;
   auto ranks = all.ranks;

@@ -25,8 +25,9 @@
 // second round repeats the procedure on the remaining choices, with exact costs for all choices of
 // blocks' ends.
 //
-// If the caller gives no U, it is the cost of the best plan in which every residual block takes one
-// of its few cheapest choices.
+// If the caller gives no U, it is the cost of the best plan in which every residual block that lies
+// in no other block takes one of its few cheapest choices. Blocks whose ends belong to one class
+// may also take each other's cheapest choices.
 
 #include <algorithm>
 
@@ -225,8 +226,8 @@ class bounded_choices {
     blocks_.push_back(static_cast<block&&>(it));
   }
 
-  /// Returns the cost of the best plan in which every residual block takes one of its `few`
-  /// cheapest choices.
+  /// Returns the cost of the best plan in which every residual block that lies in no other block
+  /// takes one of the `few` cheapest choices of the blocks of its class.
   constexpr double best_of_few() {
     struct saved {
       int index;

@@ -6,10 +6,12 @@
 // Lists the schedules among which the search of a pipeline chooses, by name (step/pipeline/ makes
 // them):
 //
-//   name            stages per part backward   order
-//   1f1b            1               whole      fixed
-//   eager           1               whole      fixed
-//   gpipe           1               whole      fixed
+//   name            stages per part  backward  order
+//   gpipe           1               whole      fixed: all forward passes first
+//   1f1b            1               whole      fixed: one forward and one backward pass in turn, with
+//                                              as few micro-batches in flight as possible
+//   eager           1               whole      fixed: like 1f1b, with more forward passes first, so
+//                                              that transfers overlap with passes
 //   searched        1               whole      1F1B with warm-up depths found by search, from the
 //                                              seconds of the stages
 //   interleaved:N   N               whole      fixed; micro-batches are a multiple of the parts
@@ -24,7 +26,9 @@
 //   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches per part
 //
 // In a vee, the first half of the stages lies on the parts in ascending order, and the second half
-// in descending order. In dual_pipe_v some backward passes are whole and some are split.
+// in descending order. A whole backward pass computes all gradients at once. A split one consists
+// of two passes: the gradient of the input, for which the stage in front waits, and later the
+// gradients of the parameters. In dual_pipe_v some backward passes are whole and some are split.
 // `interleaved` without a number stands for several choices: one for each number of stages per part
 // (chunks) that is to be tried.
 

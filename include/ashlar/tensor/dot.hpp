@@ -5,9 +5,9 @@
 
 // Inner products and norms. The result is a number that is the same on every rank, so these
 // functions communicate. An all-reduce of one element adds up the sums of the shards. It runs along
-// the axes that split the operands or on which one operand is partial. If the cost model finds it
-// cheaper, as it may for axes between and inside nodes, each of these axes has its own all-reduce.
-// Axes on which both operands are B need none.
+// all axes that split the operands or on which one operand is partial. If some of these axes lie
+// between nodes and others inside nodes, one all-reduce for each axis can be cheaper, and is then
+// used instead. Axes on which both operands are B need none.
 //
 //   dot(x, y)   the sum of x · y over all elements   table: dot_signatures
 //   norm(x)     sqrt(dot(x, x))                      table: sum_of_squares_signatures, so x must

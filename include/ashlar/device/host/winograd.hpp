@@ -23,11 +23,13 @@
 //            of the 16 numbers of a transformed tile.
 //   GEMM     Computes 16 matrix products, one for each of the 16 numbers:
 //
-//              y         panels of x times the transformed windows
-//              dx        panels of dy times the transformed windows rotated by 180 degrees, with
-//                        a padding of 2 - window.padding
-//              dweight   panels of x times panels of dy, summed over all groups, which gives the
-//                        gradient of the transformed windows
+//              for y         panels of x times the transformed windows
+//              for dx        panels of dy times the transforms of windows that are rotated by 180
+//                            degrees, with a padding of 2 - window.padding
+//              for dweight   panels of x times panels of dy, summed over all groups
+//
+//   result   Transforms the 16 products back to pixels of y or dx, and copies these to the images.
+//            For dweight, the products are transformed back once, after the last group.
 //
 // A group is a part of one image, or several complete images. A group has at most winograd_tiles
 // tiles, and the panels of a group have at most winograd_panel elements. Only a group of a single

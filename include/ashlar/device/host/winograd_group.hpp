@@ -65,8 +65,8 @@ struct winograd_extents {
     return group_images() * group_rows() * tile_columns();
   }
   /// Returns the number of elements of the buffer "lines", which holds the pixels of a group with
-  /// the channel as the last dim. The buffer is large enough for the pixels of `from` and for the
-  /// pixels of `to`.
+  /// the channel as the last dim. At one time it holds pixels of `from`, at another time pixels of
+  /// `to`, and it has room for the larger of the two.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
