@@ -20,6 +20,14 @@ using host = device::host::processor;
 
 template class nn::layer_node_base<host>;
 template class nn::executor<host>;
+template class nn::parameter<host>;
+template nn::parameter<host> nn::make_parameter<float>(step::parameter_spec const&, int,
+                                                       basic_mesh<host> const&,
+                                                       step::parameter_choice const&,
+                                                       initial_values const&, std::uint64_t,
+                                                       std::uint64_t, std::string const&);
+template struct nn::model_state<float, host, float>;
+template struct nn::model_state<float, host, std::int32_t>;
 template class nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>;
 template class nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>;
 template class train::trainer<nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>,

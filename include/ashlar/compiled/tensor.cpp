@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles host tensors of the usual element types and numbers of dims, their redistribution, and
-// their exchanges of halos.
+// Compiles host tensors of the usual element types and numbers of dims, their redistribution, their
+// exchanges of halos, and the evaluation of formulas of float.
 
 #define ASHLAR_COMPILES_TENSOR 1
+#include <ashlar/tensor/evaluate.hpp>
 #include <ashlar/tensor/halo.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar {
 
 template class any_tensor<device::host::processor>;
+template class formulas::evaluation<float, device::host::processor>;
 template class tensor<float, 1>;
 template class tensor<float, 2>;
 template class tensor<float, 3>;

@@ -36,6 +36,7 @@ struct model_state {
       : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
         plan(std::move(chosen)), context(context_extents(problem)), seed(s),
         nodes(std::move(elements)), check_input(std::move(first)) {}
+  ~model_state() {}  // a member of the class, so that it is compiled with the others
 
   /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
   /// pipeline. The program is in serial order: no communication overlaps with computation.
@@ -91,5 +92,10 @@ struct model_state {
   step::program one;  ///< the program of one micro-batch, built when it is first needed
   std::unique_ptr<executor<Processor>> one_walker;
 };
+
+#if !ASHLAR_DEFINES(NN)
+extern template struct model_state<float, device::host::processor, float>;
+extern template struct model_state<float, device::host::processor, std::int32_t>;
+#endif
 
 }  // namespace ashlar::nn

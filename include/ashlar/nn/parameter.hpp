@@ -94,6 +94,7 @@ class parameter {
   // Tensors are handles, so a copy would share their values. A model is moved, not copied.
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
+  ~parameter() {}  // a member of the class, so that it is compiled with the others
 
   char const* name() const { return name_.text; }
   /// Returns the name of the parameter in the whole net: the positions of its layer in the chains
@@ -223,5 +224,13 @@ make_parameter(step::parameter_spec const& spec, int element, basic_mesh<Process
           at.is_updated_apart() ? made_at(at.store) : any_tensor<Processor>{},
           std::move(rows)};
 }
+
+#if !ASHLAR_DEFINES(NN)
+extern template class parameter<device::host::processor>;
+extern template parameter<device::host::processor>
+make_parameter<float>(step::parameter_spec const&, int, basic_mesh<device::host::processor> const&,
+                      step::parameter_choice const&, initial_values const&, std::uint64_t,
+                      std::uint64_t, std::string const&);
+#endif
 
 }  // namespace ashlar::nn

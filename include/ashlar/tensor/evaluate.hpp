@@ -10,10 +10,9 @@
 //
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
 // memory if the caller wants it there. Otherwise it takes the memory of an operand that is no
-// longer needed, or else a block of the mesh's memory that is released after the last use of the
-// result. Operators on the same rows form groups, which are computed a few rows at a time. Results
-// that only nodes of one group need are never written to memory
-// (signature/formula/row_groups.hpp).
+// longer needed, or else a block of the mesh's memory until the last use of the result. Operators on
+// the same rows form groups, which are computed a few rows at a time. Results that only nodes of
+// one group need are never written to memory (signature/formula/row_groups.hpp).
 
 #include <algorithm>
 #include <array>
@@ -38,6 +37,7 @@ class evaluation {
   using local_extents = std::array<std::int64_t, max_rank>;
 
   evaluation(mesh_type const& m, differentiated_formula const& f) : mesh_(m), f_(f), g_(f.g) {}
+  ~evaluation() {}  // a member of the class, so that it is compiled with the others
 
   /// States the extents of this rank's shard of a leaf: x (node f.x) or a weight.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
@@ -56,8 +56,7 @@ class evaluation {
   /// Makes run() add the values of node i to `sum`.
   void add_to(int i, accumulated* sum) { wanted_.push_back({i, nullptr, sum}); }
 
-  /// Computes the nodes of a pass, and writes or adds the values for which write_to and add_to were
-  /// called.
+  /// Computes the nodes of a pass. Writes or adds values as write_to and add_to have asked.
   void run(pass_nodes const& pass) {
     for (int i = 0; i < g_.size(); ++i) {
       if (!pass.computes[i]) continue;
@@ -198,9 +197,8 @@ class evaluation {
     if (n.reads_b()) used(n.b);
   }
 
-  /// A group of nodes is computed a few rows at a time. This is the number of elements that these
-  /// rows have in the widest result of the group. It is so small that the rows of all results of
-  /// the group fit into the first level of a cache.
+  /// The number of elements of those rows of a group's widest result that are computed together. It
+  /// is so small that these rows of all results of the group fit into the first level of a cache.
   static constexpr std::int64_t tile = 2048;
 
   /// Says where the rows of one node are while its group is computed.
@@ -212,7 +210,6 @@ class evaluation {
   };
 
   /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time.
-  /// Results that no other node needs are never written to memory.
   void compute_group(int const* nodes, int count) {
     std::array<int, max_nodes> inside{};  // by node: its future uses in this group
     std::int64_t widest = 1;
@@ -395,5 +392,9 @@ class evaluation {
   std::array<value, max_nodes> values_{};
   std::vector<wish> wanted_;
 };
+
+#if !ASHLAR_DEFINES(TENSOR)
+extern template class evaluation<float, device::host::processor>;
+#endif
 
 }  // namespace ashlar::formulas

@@ -85,9 +85,10 @@ class trainer {
 
   trainer(trainer&&) = default;
   trainer& operator=(trainer&&) = delete;
+  ~trainer() {}  // a member of the class, so that it is compiled with the others
 
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if sizes
-  /// of the data do not fit the model, if the ranks pass different data, or if the loss or gradient
+  /// of the data do not fit the model, if ranks pass different data, or if the loss or gradient
   /// norm is not finite. In the checked mode of the mesh, also throws if ranks that hold the same
   /// part of a parameter have different values after the step.
   step_report
@@ -351,8 +352,7 @@ class trainer {
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
-    // Without the busy seconds, the array is as long as without a pipeline. So the order of every
-    // sum, and its bits, are the same as without a pipeline.
+    // The busy seconds are left out: then every sum has the same bits as without a pipeline.
     stage.all_reduce(static_cast<double const*>(totals_.data()),
                      std::span<double>(totals).first(static_cast<std::size_t>(sums)));
     if (is_pipeline()) {
