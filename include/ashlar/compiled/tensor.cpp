@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compiles host tensors of the usual element types and numbers of dims, their redistribution, their
-// exchanges of halos, and the evaluation of formulas of float.
+// exchanges of halos, and the evaluation of formulas of float and double.
 
 #define ASHLAR_COMPILES_TENSOR 1
 #include <ashlar/tensor/evaluate.hpp>
@@ -13,6 +13,7 @@ namespace ashlar {
 
 template class any_tensor<device::host::processor>;
 template class formulas::evaluation<float, device::host::processor>;
+template class formulas::evaluation<double, device::host::processor>;
 template class tensor<float, 1>;
 template class tensor<float, 2>;
 template class tensor<float, 3>;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ashlar/nn/node.hpp>
+#include <ashlar/nn/usual_layers.hpp>
 
 namespace ashlar::nn {
 
@@ -77,17 +78,28 @@ struct net_builder {
   }
 };
 
+/// Places a layer, which is the element at the position `cursor` of the plan.
+template <class T, int XRank, class Layer, class Cursor, class Processor>
+void place_layer(Layer const& layer, net_builder<Processor>& net, shape const& x,
+                 Cursor const& cursor) {
+  auto const at = cursor.choice();
+  using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
+  net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh_of(cursor.index), x, at,
+                                             net.streams, net.path, net.tied_of(cursor.index)));
+}
+
+#if !ASHLAR_DEFINES(LAYERS)
+ASHLAR_USUAL_LAYERS(ASHLAR_PLACED_LAYER, float)
+ASHLAR_USUAL_LAYERS(ASHLAR_PLACED_LAYER, double)
+#endif
+
 /// Places a layer or composite. `cursor`, a position in the plan, must be at the first element of
 /// `layer`.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
 void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
                 Cursor const& cursor) {
   if constexpr (blueprint<Layer>) {
-    auto const at = cursor.choice();
-    using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
-    net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh_of(cursor.index), x,
-                                               at, net.streams, net.path,
-                                               net.tied_of(cursor.index)));
+    place_layer<T, XRank>(layer, net, x, cursor);
   } else {
     layer.template place_part<T, XRank>(net, x, cursor);
   }

@@ -48,7 +48,6 @@ class evaluation {
   }
   /// Returns the number of elements of this rank's shard of a node.
   std::int64_t elements(int i) const { return detail::product_of(extents_of(i)); }
-
   /// Makes `values` the values of node i, a leaf or a node whose values an earlier pass kept.
   void read(int i, T const* values) { at(i).data = values; }
   /// Makes run() write the values of node i to `target`.
@@ -395,6 +394,7 @@ class evaluation {
 
 #if !ASHLAR_DEFINES(TENSOR)
 extern template class evaluation<float, device::host::processor>;
+extern template class evaluation<double, device::host::processor>;
 #endif
 
 }  // namespace ashlar::formulas
