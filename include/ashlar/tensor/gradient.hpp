@@ -189,6 +189,7 @@ class gradient_of_function {
     static_assert(processor::is_host,
                   "gradient: functions run on the host so far, and the operands are on a device.");
     detail::same_mesh("gradient", x...);
+    (detail::refuse_routed("gradient", x.extents()), ...);
     shape const extents[] = {x.extents()...};
     auto const f = detail::formula_of<X::rank...>(f_, extents);
     auto const at = detail::placements_of_operands(f, x.placement()...);
