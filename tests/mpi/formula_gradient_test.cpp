@@ -247,6 +247,45 @@ TEST_CASE("a matrix of one row multiplies means, of which the compiler knows the
   CHECK(apart(std::vector<double>(3, sum_x / 4), ashlar::to_full(dw | ashlar::to<B>)) < 1e-13);
 }
 
+TEST_CASE("slices and divided dims of typed tensors meet extents that the compiler does not know") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = ashlar::normal<double>(m, {5, 6}, sbp<S<0>>{}, {.seed = 1});
+  auto const all_x = ashlar::to_full(x);
+  auto const b = ashlar::normal<double>(m, {5, 4}, sbp<S<0>>{}, {.seed = 2});
+  auto const [y, dx, db] = ashlar::gradient([](auto u, auto v) {
+    expect_extent(u, 1, 6);
+    return slice<1>(u, 1, 4) * v;
+  })(x, b);
+  static_assert(std::is_same_v<decltype(y), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dx), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(db), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  auto const all_b = ashlar::to_full(b);
+  std::vector<double> expected_x(30), expected_b(20);
+  for (std::size_t r = 0; r < 5; ++r)
+    for (std::size_t c = 0; c < 4; ++c) {
+      expected_x[6 * r + c + 1] = all_b[4 * r + c];
+      expected_b[4 * r + c] = all_x[6 * r + c + 1];
+    }
+  CHECK(ashlar::to_full(dx) == expected_x);
+  CHECK(ashlar::to_full(db) == expected_b);
+
+  auto const gain = ashlar::normal<double>(m, {2, 3}, sbp<B>{}, {.seed = 3});
+  auto const [z, dz_x, dgain] = ashlar::gradient([](auto u, auto g) {
+    return g * split_dim(u, -1, {2, 3});
+  })(x, gain);
+  static_assert(std::is_same_v<decltype(z), ashlar::tensor<double, 3, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dz_x), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dgain), ashlar::tensor<double, 2, sbp<P>> const>);
+  auto const all_gains = ashlar::to_full(gain);
+  std::vector<double> sums(6);
+  for (std::size_t i = 0; i < 30; ++i) {
+    expected_x[i] = all_gains[i % 6];
+    sums[i % 6] += all_x[i];
+  }
+  CHECK(ashlar::to_full(dz_x) == expected_x);
+  CHECK(apart(sums, ashlar::to_full(dgain)) < 1e-13);
+}
+
 TEST_CASE("the gradient of pow(x, 0) is 0, at 0 too") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = ashlar::full<double>(m, {4}, sbp<S<0>>{}, 0.0);

@@ -212,6 +212,13 @@ TEST_CASE("operands that do not fit are refused") {
   CHECK(has(message_of([&] { matmul(x, elsewhere, whole); }), "different meshes"));
   CHECK(has(message_of([&] { matmul(x, transposed(w), ashlar::parse_placement("S(2)")); }),
             "result [S(2)]: split of a dimension"));
+  placement const home{ashlar::owned(n - 1)};
+  auto const owned_x = redistribute(x, home), owned_w = redistribute(w, home);
+  char const* const refused = "matmul: an owned operand has its values on one rank of an axis";
+  CHECK(has(message_of([&] { matmul(owned_x, transposed(w), whole); }), refused));
+  CHECK(has(message_of([&] { matmul(x, transposed(owned_w), whole); }), refused));
+  CHECK(has(message_of([&] { matmul(x, transposed(w), home); }),
+            "matmul: the result cannot be at " + to_string(home)));
 }
 
 }  // namespace ashlar_test

@@ -194,6 +194,19 @@ TEST_CASE("views are borrowed, and a typed tensor has the placement in its type"
   CHECK(local_addends_view(sum).data == sum.data());
 }
 
+TEST_CASE("a scalar has its value on the ranks of its part only") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const part = whole.part({n - 1}, {{"one", 1}});
+  std::vector<double> own;
+  if (part.is_here()) own.push_back(3);
+  auto const x = ashlar::borrow_local<0>(part, {}, sbp<B>{}, std::span(own));
+  CHECK(x.local_elements() == static_cast<std::int64_t>(own.size()));
+  if (part.is_here()) CHECK(x.data() == own.data());
+  auto const copied = ashlar::from_local<0>(part, {}, sbp<B>{}, std::span(own));
+  CHECK(copied.local_elements() == x.local_elements());
+}
+
 TEST_CASE("an owner is destroyed once, with the last tensor that has the shard") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   std::vector<double> own(12, 1.0);

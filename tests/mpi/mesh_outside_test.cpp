@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3 6
 
-// Runs one program of operators, products, reductions and redistributions on tensors of a part of
-// the mesh, on every rank. On the ranks of the part, the results are those of a mesh of one rank.
-// Outside of the part, shards are empty, operators compute nothing, and nothing communicates. The
-// program runs with typed placements and with placements that are known at run time.
+// Runs one program of operators, products, reductions, gradients and redistributions on tensors of
+// a part of the mesh, on every rank. On the ranks of the part, the results are those of a mesh of
+// one rank. Outside of the part, shards are empty, operators compute nothing, and nothing
+// communicates. The program runs with typed placements and with placements that are known at run
+// time.
 
 #include <doctest/doctest.h>
 #include <support/mpi_traffic.hpp>
@@ -22,6 +23,7 @@
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/functions.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/gradient.hpp>
 #include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/map.hpp>
 #include <ashlar/tensor/matmul.hpp>
@@ -96,6 +98,8 @@ results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Cop
   keep(ashlar::mean<0>(x));
   keep(ashlar::argmax<1>(x));
   keep(ashlar::argmin<0>(bias));
+  keep(ashlar::argmax(redistribute(x, copies)));
+  keep(ashlar::argmin(bias));
   keep(ashlar::cumulative_sum<1>(x));
   number(ashlar::dot(x, y));
   number(ashlar::norm(x));
@@ -116,6 +120,17 @@ results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Cop
   keep(ashlar::take_rows(redistribute(x, copies), ids));
   keep(ashlar::add_rows(redistribute(x, copies), ids,
                         ashlar::take_rows(redistribute(y, copies), ids)));
+
+  // The sum over all dims has one element even if its operand has none.
+  auto const whole_w = redistribute(w, copies);
+  m.memory().reset_peak();
+  auto const [all_sum, dx, dw] = ashlar::gradient([](auto u, auto v) {
+    return sum(matmul(slice<1>(u, 1, 4), slice<0>(v, 1, 4)), 0, 1);
+  })(x, whole_w);
+  if (!m.is_here()) CHECK(m.memory().peak_bytes() == m.memory().bytes_in_use());
+  keep(all_sum);
+  keep(dx);
+  keep(dw);
 
   keep(redistribute(x, columns));
   auto moving = redistribute_async(x, columns);

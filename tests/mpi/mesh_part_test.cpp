@@ -192,6 +192,24 @@ TEST_CASE("tensors cross in the background while both parts compute and communic
   }
 }
 
+TEST_CASE("a tensor on its way takes the memory of one shard on the ranks that it goes to") {
+  int const n = world_size();
+  if (n % 2 != 0) return;
+  for (auto const on : transports) {
+    auto const stages = mesh_on(on, {{"stage", 2}, {"gpu", n / 2}}).split("stage");
+    auto const x = ashlar::full<float>(stages[0], {512, 512}, ashlar::sbp<ashlar::placements::B>{},
+                                       1);
+    auto const before = stages[1].memory().bytes_in_use();
+    auto moving = redistribute_async(x, stages[1], ashlar::sbp<ashlar::placements::B>{});
+    if (stages[1].is_here()) {
+      auto const taken = stages[1].memory().bytes_in_use() - before;
+      CHECK(taken >= 1u << 20);
+      CHECK(taken < 2u << 20);
+    }
+    CHECK(moving.wait().local_elements() == (stages[1].is_here() ? 1 << 18 : 0));
+  }
+}
+
 TEST_CASE("tensors that cross in shared memory arrive as they do by messages, and as logged") {
   int const n = world_size();
   if (n == 1) return;

@@ -93,6 +93,25 @@ TEST_CASE("even routes need the bytes that the cost model predicts") {
   }
 }
 
+TEST_CASE("rows move to an owner and from it") {
+  int const n = world_size();
+  ashlar::mesh const m = mesh_on(transport::messages, {{"gpu", n}});
+  auto const whole = placement::all_broadcast(1);
+  for (auto const& c : uneven_routes())
+    for (int const owner : {0, n - 1})
+      for (auto const& p : all_placements(c.extents.rank(), 1)) {
+        placement const home{ashlar::owned(owner)};
+        INFO(c.name, ": ", ashlar::to_string(home), " and ", ashlar::to_string(p));
+        auto const moved = [&](any const& x, placement const& from, placement const& to) {
+          return ashlar::detail::run_plan(x, *plan_for(m, c.extents, from, to));
+        };
+        auto const there = moved(routed_tensor(m, c, p), p, home);
+        CHECK(same_shards(there, routed_tensor(m, c, home)));
+        auto const back = moved(there, home, p);
+        CHECK(same_shards(moved(back, p, whole), routed_tensor(m, c, whole)));
+      }
+}
+
 TEST_CASE("rows of several tensors move at the same time, and beside other transfers") {
   for (auto const on : {transport::messages, transport::shared_memory}) {
     ashlar::mesh const m = mesh_on(on, {{"gpu", world_size()}});

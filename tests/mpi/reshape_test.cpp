@@ -249,6 +249,26 @@ TEST_CASE("typed splits and merges of dims have the right placements") {
   CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [S(3),S(1)]"), message);
 }
 
+TEST_CASE("owned tensors are refused, and owned results too") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const whole = placed<float, 2>(m, seeded_integers({4, 6}), {ashlar::broadcast()});
+  auto const x = redistribute(whole, placement{ashlar::owned(n - 1)});
+  auto const refused = [&](std::string const& name, auto const& operation) {
+    CHECK(has(message_of(operation),
+              name + ": an owned operand has its values on one rank of an axis"));
+  };
+  refused("slice", [&] { ashlar::slice<0>(x, 0, 2); });
+  refused("slice", [&] { ashlar::slice<1>(x, 0, 6); });
+  refused("concat", [&] { ashlar::concat<1>(x, x); });
+  refused("reshape", [&] { ashlar::reshape(x, {24}); });
+  refused("reshape", [&] { ashlar::reshape<sbp<B>>(x, {4, 6}); });
+  refused("merge_axes", [&] { ashlar::merge_axes<0>(x); });
+  refused("split_axis", [&] { ashlar::split_axis<0>(x, {2, 2}); });
+  CHECK(has(message_of([&] { ashlar::reshape<sbp<O<0>>>(whole, {24}); }),
+            "reshape: the result cannot be at [O(0)]"));
+}
+
 TEST_CASE("slices of every dim, on every placement") {
   int const n = world_size();
   tally seen;

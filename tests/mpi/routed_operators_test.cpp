@@ -14,9 +14,16 @@
 #include <support/placed.hpp>
 #include <support/routed_cases.hpp>
 
+#include <ashlar/tensor/along_dim.hpp>
+#include <ashlar/tensor/concat.hpp>
+#include <ashlar/tensor/einsum.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/mean.hpp>
+#include <ashlar/tensor/permute.hpp>
+#include <ashlar/tensor/reshape.hpp>
 #include <ashlar/tensor/routed_operators.hpp>
+#include <ashlar/tensor/slice.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -147,6 +154,30 @@ TEST_CASE("rows that fit neither tokens nor matrices") {
           (void)matmul(r, ashlar::full<float>(m, {4, 3, 2}, sbp<B>{}, 1));
         }) == "matmul: the extents do not fit: rows 3x1/4x2 times 4x3x2. Give one matrix for each "
               "expert.");
+}
+
+TEST_CASE("operators on tensors refuse routed rows, of which a shard has more than tokens") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = ashlar::full<float>(m, {3, 2}, sbp<B>{}, 1);
+  auto const r = ashlar::dispatch(
+      x, std::make_shared<ashlar::routing const>(ashlar::routing{3, 4, 2, {0, 1, 0, 3, 1, 2}}));
+  auto const rows = r.as_tensor();
+  auto const dynamic_rows = rows.as_dynamic();
+  auto const refused = [&](std::string const& name, auto const& operation) {
+    CHECK(message_of(operation) ==
+          name +
+              ": the operand 3x2/4x2 is routed: it has rows only for the experts to which tokens "
+              "go. Combine the rows first, as in combine(r).");
+  };
+  refused("sum", [&] { (void)ashlar::sum<1>(rows); });
+  refused("sum", [&] { (void)ashlar::sum<1>(dynamic_rows); });
+  refused("mean", [&] { (void)ashlar::mean<1>(rows); });
+  refused("argmax", [&] { (void)ashlar::argmax<1>(rows); });
+  refused("einsum", [&] { (void)ashlar::einsum<"ted->td">(rows); });
+  refused("permute", [&] { (void)ashlar::permute<1, 0, 2>(rows); });
+  refused("slice", [&] { (void)ashlar::slice<0>(rows, 0, 2); });
+  refused("concat", [&] { (void)ashlar::concat<0>(rows, rows); });
+  refused("reshape", [&] { (void)ashlar::reshape(rows, {12}); });
 }
 
 }  // namespace ashlar_test

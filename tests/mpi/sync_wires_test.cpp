@@ -201,6 +201,18 @@ TEST_CASE("every addend is encoded once, and its owner sums the decoded addends"
   }
 }
 
+TEST_CASE("a redistribution refuses a wire with momentum, which only trainers have") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = placed<float, 2>(m, seeded_integers({6, 4}), ashlar::value_of<sbp<P>>);
+  auto const wire = wires::with_momentum(wires::int8);
+  ashlar::wire_errors errors;
+  auto const said = "tensor 6x4 [P]@gpu=" + std::to_string(world_size()) +
+                    " as int8+momentum: only a trainer averages gradients.";
+  CHECK(
+      has(message_of([&] { redistribute(x, ashlar::value_of<sbp<S<0>>>, wire, &errors); }), said));
+  CHECK(has(message_of([&] { plan_redistribution(x, ashlar::value_of<sbp<S<0>>>, wire); }), said));
+}
+
 TEST_CASE("wires on meshes of several axes move what their plans predict") {
   for (auto const& m : all_meshes()) {
     if (m.axes() != 2) continue;

@@ -86,7 +86,7 @@ TEST_CASE("a price from the tables is step_seconds, for every step") {
     for (auto const& m : {ashlar::machine{}, ashlar::machines::gpu_cluster, calibrated()}) {
       ashlar::step_prices const price(extents, 4, t, m);
       int wrong = 0, steps = 0;
-      for (auto const& from : all_placements(extents.rank(), t.axes()))
+      for (auto const& from : all_placements(extents.rank(), t.axes(), {reduction::sum}, {0}))
         ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
                               [&, &extents = extents, &t = t](auto const& s) {
                                 bool const pairwise = s.kind == ashlar::collective::permute &&

@@ -256,6 +256,19 @@ TEST_CASE("impossible requests are refused, and the error says what is possible"
   CHECK(plan_of(q, t, m, {number}).peak_bytes == number);
   CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow more memory per rank"));
   CHECK(has(message_of([&] { plan_of(q, t, m, {0, 'm', 17}); }), "streams 17 panels of 'm'"));
+  for (int const panels : {0, -1})
+    CHECK(message_of([&] {
+            plan_of(q, t, m, {0, 'k', panels});
+          }) == "matmul: a dim cannot be streamed in " + std::to_string(panels) +
+                    " panels. Set matmul_options::panels to 1 or more.");
+  // No local product has an owned operand or result, with or without maxima on another axis.
+  ashlar::topology const two{{"a", 2}, {"b", 2}};
+  auto const whole = placement::all_broadcast(2);
+  for (auto const* text : {"O(0),B", "P(max),O(0)"}) {
+    auto const home = ashlar::parse_placement(text);
+    CHECK_THROWS_AS(plan_of({{8, 8}, {8, 8}, home, whole, whole}, two, m), std::invalid_argument);
+    CHECK_THROWS_AS(plan_of({{8, 8}, {8, 8}, whole, whole, home}, two, m), std::invalid_argument);
+  }
 }
 
 TEST_CASE("a plan prints its algorithm, its steps and its needs") {

@@ -32,7 +32,7 @@ struct matmul_options {
   /// limit.
   std::int64_t memory = 0;
   char stream = 0;  ///< letter of the dim to stream, m, n, k or b, or 0 to stream only if necessary
-  int panels = 2;   ///< number of panels of the dim `stream`
+  int panels = 2;   ///< number of panels of the dim `stream`, at least 1
 };
 
 namespace detail {
@@ -85,6 +85,11 @@ constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
   int const first = x.rank() - 2, second = x.rank() - 1;
   return {first == 1 ? x[0].size : 1, x[transpose_a ? second : first].size,
           y[transpose_b ? first : second].size, x[transpose_a ? first : second].size};
+}
+
+[[noreturn]] inline void refuse_panels(int panels) {
+  throw error("matmul", "a dim cannot be streamed in " + std::to_string(panels) +
+                            " panels. Set matmul_options::panels to 1 or more.");
 }
 
 [[noreturn]] inline void refuse_product(matmul_options const& wanted, shape const& a,
@@ -155,12 +160,13 @@ struct matmul_choice {
 /// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or for batches
 /// of matrices (rank 3). op transposes a matrix or does nothing. If plans cost the same, the one
 /// with earlier rows of the signature table wins. Throws ashlar::error if no plan fits into memory,
-/// or if the letter of `wanted` cannot be streamed.
+/// if the letter of `wanted` cannot be streamed, or if `wanted` streams in less than one panel.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,
                                   topology const& t, machine const& m,
                                   matmul_options const& wanted) {
+  if (wanted.stream != 0 && wanted.panels < 1) detail::refuse_panels(wanted.panels);
   int const rank = a_extents.rank();
   auto const table = product_signatures(rank, transpose_a, transpose_b);
   shape const c_extents = detail::product_extents(a_extents, b_extents, transpose_a, transpose_b);

@@ -26,7 +26,8 @@ enum class path_direction { from_end, to_end };
 class matmul_paths {
  public:
   /// `end` is the fixed placement at one end of all paths. `sums` is the placement graph for the
-  /// tensor's number of dims in which P stands for a sum. Expects an `end` that `check` accepts.
+  /// tensor's number of dims in which P stands for a sum. Expects an `end` that `check` accepts and
+  /// that is owned on no axis.
   constexpr matmul_paths(placement_graph const& sums, shape const& extents, int element_size,
                          placement const& end, path_direction direction, machine const& m)
       : sums_(sums), machine_(m), extents_(extents), element_size_(element_size), end_(end),
@@ -55,18 +56,23 @@ class matmul_paths {
   }
 
  private:
+  /// Returns the number of the state of `graph` that is the fixed placement.
+  constexpr int end_in(placement_graph const& graph) const {
+    int const end = graph.find(end_);
+    if (end < 0)
+      throw std::invalid_argument(
+          "matmul_paths: the placement graph does not contain the given placement");
+    return end;
+  }
+
   constexpr placement_graph::paths find_ways(scratch<double> const& cost) {
     auto ways = sums_.no_paths();
     if (end_.op() == reduction::sum) {
-      int const end = sums_.find(end_);
-      if (end < 0)
-        throw std::invalid_argument(
-            "matmul_paths: the placement graph does not contain the given placement");
-      ways.weight[static_cast<std::size_t>(end)] = 0;
+      ways.weight[static_cast<std::size_t>(end_in(sums_))] = 0;
     } else {
       own_.push_back(placement_graph(extents_.rank(), sums_.mesh(), end_.op()));
       placement_graph const& own = own_.front();
-      int const end = own.find(end_);
+      int const end = end_in(own);
       auto const own_cost = own.price(extents_, element_size_, machine_);
       own_ways_ = backward_ ? own.shortest_to(end, own_cost) : own.shortest_from(end, own_cost);
       for (int i = 0; i < own.states(); ++i)

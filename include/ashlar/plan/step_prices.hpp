@@ -91,7 +91,7 @@ class step_prices {
     if (chosen_ != 0) {  // counts the elements of a routed tensor as box::elements does
       before.largest = fullest(before.largest, from);
       after.largest = fullest(after.largest, to);
-      for (auto* n : {&before.least, &kept}) *n = *n * chosen_ / experts_;
+      for (auto* n : {&before.least, &after.least, &kept}) *n = *n * chosen_ / experts_;
     }
     int const l = kind != collective::permute ? static_cast<int>(kind)
                   : pairwise                  ? pairs

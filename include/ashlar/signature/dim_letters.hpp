@@ -59,6 +59,10 @@ constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
   return letters;
 }
 
+/// Returns whether two extents may be equal. The extents of typed tensors are -1, since the
+/// compiler does not know them (tensor/gradient.hpp).
+constexpr bool may_be_equal(std::int64_t u, std::int64_t v) { return u == v || u == -1 || v == -1; }
+
 /// The extents of the result of an element-wise operator of x and y, and the letters of their dims.
 struct matched_dims {
   shape extents;
@@ -66,15 +70,17 @@ struct matched_dims {
   int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1, or -1
 };
 
-/// Matches the dims of two operands of extents `x` and `y` from the last one on.
+/// Matches the dims of two operands of extents `x` and `y` from the last one on. An extent of -1,
+/// which the compiler does not know, counts as the other one unless that is 1.
 constexpr matched_dims match_dims(shape const& x, shape const& y) {
   matched_dims dims;
   int const rank = x.rank() > y.rank() ? x.rank() : y.rank();
   for (int d = 0; d < rank; ++d) {
     int const i = d - (rank - x.rank()), j = d - (rank - y.rank());
     std::int64_t const in_x = i < 0 ? 1 : x[i], in_y = j < 0 ? 1 : y[j];
-    if (in_x != in_y && in_x != 1 && in_y != 1) dims.failing_dim = d;
-    dims.extents.extent.push_back(in_x == 1 ? in_y : in_x);
+    if (!may_be_equal(in_x, in_y) && in_x != 1 && in_y != 1) dims.failing_dim = d;
+    bool const takes_y = in_x == 1 || (in_x == -1 && in_y != 1);
+    dims.extents.extent.push_back(takes_y ? in_y : in_x);
   }
   dims.x = repeated_letters(x, dims.extents);
   dims.y = repeated_letters(y, dims.extents);

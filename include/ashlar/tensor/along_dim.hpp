@@ -85,10 +85,9 @@ auto index_of_all(X const& x) {
   using rule = index_of_all_rule<Op>;
   static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
   auto y = empty<std::int32_t, 0>(x.mesh(), {}, result_of<rule>(x));
-  auto const n = x.extents().elements();
-  check_indices(rule::name, x, n, "");
-  device::host::index_of_extremum<Op>(static_cast<typename X::value_type const*>(x.data()), 1, n, 1,
-                                      y.data());
+  check_indices(rule::name, x, x.extents().elements(), "");
+  device::host::index_of_extremum<Op>(static_cast<typename X::value_type const*>(x.data()), 1,
+                                      x.local_elements(), 1, y.data());
   return y;
 }
 

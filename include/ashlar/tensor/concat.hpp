@@ -30,6 +30,7 @@ template <distributed X>
 shape check_concat(std::span<X const> parts, int dim) {
   if (parts.empty()) throw error("concat", "no tensors were given.");
   X const& first = parts[0];
+  refuse_owned_or_routed("concat", first.extents(), first.placement());
   auto const& m = first.mesh();
   shape extents = first.extents();
   std::vector<std::int64_t> sizes;
@@ -71,7 +72,7 @@ shape check_concat(std::span<X const> parts, int dim) {
 
 /// Joins the tensors `parts` along dim Dim, in order. Communicates nothing. Throws ashlar::error if
 /// their placements differ or their extents differ in another dim than Dim. Also throws if elements
-/// would have to move between ranks.
+/// would have to move between ranks, or if the tensors are owned or routed.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::span<X const> parts) {

@@ -79,7 +79,9 @@ class crossing_tensor {
 
   crossing_tensor(any_tensor<From> const& x, basic_mesh<processor_type> const& other,
                   std::shared_ptr<prepared_crossing const> plan)
-      : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
+      : mesh_(x.mesh()), plan_(plan) {
+    if (!other.is_here())
+      result_ = any_tensor<processor_type>(other, x.extents(), plan->plan.after.to, x.type());
     int const number = mesh_.next_crossing();
     auto const size = static_cast<std::size_t>(size_of(x.type()));
     if (mesh_.is_here()) {
@@ -121,7 +123,7 @@ class crossing_tensor {
 
  private:
   basic_mesh<From> mesh_;
-  any_tensor<processor_type> result_;
+  any_tensor<processor_type> result_;  // on target ranks, no tensor until the move has ended
   std::shared_ptr<prepared_crossing const> plan_;  // kept alive, since the mesh's cache may drop it
   std::unique_ptr<pending_operation> run_;
   detail::running_plan<processor_type>* arriving_ = nullptr;  // *run_ on target ranks, else null

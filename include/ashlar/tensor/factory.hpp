@@ -213,12 +213,14 @@ auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement c
   std::span const values(all);
   using value = std::remove_cv_t<typename decltype(values)::value_type>;
   tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
-  if (static_cast<std::int64_t>(values.size()) != extents.elements())
-    throw error("from_full", std::to_string(values.size()) + " values do not fill shape " +
-                                 to_string(extents) + ".");
+  // The ranks agree first, so that no rank waits for one that has thrown. The hash includes the
+  // number of values.
   if (m.is_checked())
     m.require_agreement(content_hash(std::span<value const>(values)), "from_full",
                         "the ranks pass different values");
+  if (static_cast<std::int64_t>(values.size()) != extents.elements())
+    throw error("from_full", std::to_string(values.size()) + " values do not fill shape " +
+                                 to_string(extents) + ".");
   return detail::make(std::move(made), [&](auto& t) {
     box const whole = local_box(extents, m.topology(), placement::all_broadcast(m.axes()), {});
     detail::write_from_host(t, [&](value* shard) {

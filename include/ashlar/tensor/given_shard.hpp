@@ -39,7 +39,7 @@ class given_shard {
   given_shard(char const* operation, basic_mesh<Processor> const& m, shape const& extents,
               placement const& p, int rank)
       : operation_(operation), extents_(extents), placement_(p), axes_(&m.topology()),
-        local_(shard_box(m, extents, p, rank).extents()), rank_(m.rank()) {
+        local_(shard_box(m, extents, p, rank)), rank_(m.rank()) {
     if (extents.is_routed())
       refuse("an array cannot be the shard of a routed " + tensor() +
              ", whose size depends on the routes. Make it with dispatch.");
@@ -47,7 +47,7 @@ class given_shard {
 
   void require_count(std::size_t count) const {
     if (count != static_cast<std::size_t>(local_.elements()))
-      refuse_count(operation_, count, rank_, local_, tensor());
+      refuse_count(operation_, count, rank_, local_.extents(), tensor());
   }
 
   template <class T, int Rank>
@@ -57,7 +57,7 @@ class given_shard {
       extents.extent.push_back(v.extents[static_cast<std::size_t>(d)]);
       strides.extent.push_back(v.strides[static_cast<std::size_t>(d)]);
     }
-    if (!(extents == local_))
+    if (!(extents == local_.extents()))
       refuse("an array of extents " + to_string(extents) + " is not " + name() +
              ". Pass this rank's part only.");
     if (!v.is_row_major())
@@ -82,7 +82,8 @@ class given_shard {
 
   /// Returns a text such as "rank 1's shard 3x4 of tensor 6x4 [S(0)]@gpu=2".
   std::string name() const {
-    return "rank " + std::to_string(rank_) + "'s shard " + to_string(local_) + " of " + tensor();
+    return "rank " + std::to_string(rank_) + "'s shard " + to_string(local_.extents()) + " of " +
+           tensor();
   }
 
  private:
@@ -94,7 +95,7 @@ class given_shard {
   shape extents_;
   placement placement_;
   topology const* axes_;
-  shape local_;
+  box local_;
   int rank_;
 };
 

@@ -189,11 +189,27 @@ class gradient_of_function {
     static_assert(processor::is_host,
                   "gradient: functions run on the host so far, and the operands are on a device.");
     detail::same_mesh("gradient", x...);
+    (detail::refuse_routed("gradient", x.extents()), ...);
     shape const extents[] = {x.extents()...};
     auto const f = detail::formula_of<X::rank...>(f_, extents);
     auto const at = detail::placements_of_operands(f, x.placement()...);
     auto const& m = std::get<0>(std::tie(x...)).mesh();
     if (at.failing_node >= 0) detail::refuse_gradient(f, at, m.topology());
+
+    constexpr int y_rank = decltype(std::declval<F const&>()(formulas::symbol<X::rank>()...))::rank;
+    tensor<T, y_rank, dynamic, processor> y(m, f.g[f.y].extents, at.of[f.y]);
+    auto const gradient_node = [&](int i) { return i == 0 ? f.dx : f.gradients[i - 1]; };
+    auto gradients = [&]<int... I>(std::integer_sequence<int, I...>) {
+      return std::tuple<tensor<T, X::rank, dynamic, processor>...>(
+          tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(I)])...);
+    }(std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>());
+    auto const results = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{typed<-1, X...>(y, at), typed<int(I), X...>(std::get<I>(gradients), at)...};
+    };
+    constexpr std::index_sequence_for<X...> all{};
+    // Outside of the mesh, the shards of all results are empty. But some nodes, such as sums over
+    // all dims, have elements even if their operands have none.
+    if (!m.is_here()) return results(all);
 
     formulas::evaluation<T, processor> pass(m, f);
     int node = 0;
@@ -203,17 +219,10 @@ class gradient_of_function {
         detail::operand_values<T>(x)...};
     for (node = 0; node < static_cast<int>(sizeof...(X)); ++node)
       pass.read(node, values[static_cast<std::size_t>(node)].data());
-    constexpr int y_rank = decltype(std::declval<F const&>()(formulas::symbol<X::rank>()...))::rank;
-    tensor<T, y_rank, dynamic, processor> y(m, f.g[f.y].extents, at.of[f.y]);
     auto ones = tensor<T, y_rank, dynamic, processor>(m, y.extents(), at.of[f.dy]);
     fill(m.processor(), T(1), ones.local_elements(), ones.data());
     pass.read(f.dy, ones.data());
     pass.write_to(f.y, y.data());
-    auto const gradient_node = [&](int i) { return i == 0 ? f.dx : f.gradients[i - 1]; };
-    auto gradients = [&]<int... I>(std::integer_sequence<int, I...>) {
-      return std::tuple<tensor<T, X::rank, dynamic, processor>...>(
-          tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(I)])...);
-    }(std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>());
     auto nodes = formulas::forward_nodes(f);
     formulas::detail::need(f.g, f.dx, 0, nodes);
     for (int const gradient : f.gradients) formulas::detail::need(f.g, gradient, 0, nodes);
@@ -224,9 +233,7 @@ class gradient_of_function {
         },
         gradients);
     pass.run(nodes);
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{typed<-1, X...>(y, at), typed<int(I), X...>(std::get<I>(gradients), at)...};
-    }(std::index_sequence_for<X...>());
+    return results(all);
   }
 
  private:

@@ -19,6 +19,9 @@
 //   static constexpr char const* name;         the operator's name in errors
 //   static constexpr char const* sentence;     the message if no row matches
 //
+// No operator with a table takes a routed operand (tensor/routed.hpp), unless the rule has a member
+// `takes_routed`. Operators without a table call refuse_owned_or_routed.
+//
 // If the message depends on the operands, the rule has sentence_for(placement const&...) instead of
 // `sentence`. A rule may also have note(axis_placement const&...). It is called with the placements
 // of the operands on the failing axis, and returns a text that is added to the message at run time.
@@ -145,11 +148,48 @@ void same_mesh([[maybe_unused]] char const* name, First const& first, Rest const
   (require_same_mesh(name, first.mesh(), rest.mesh()), ...);
 }
 
+/// Throws ashlar::error if an operand is routed: its shard has the rows of some experts only, which
+/// loops over the dims of a tensor do not find.
+inline void refuse_routed(char const* name, shape const& operand) {
+  if (operand.is_routed())
+    throw error(name,
+                "the operand " + to_string(operand) +
+                    " is routed: it has rows only for the experts to which tokens go. Combine "
+                    "the rows first, as in combine(r).");
+}
+
+/// Throws ashlar::error if an operand is owned along an axis, or routed. Operators without a
+/// signature table call this function.
+inline void refuse_owned_or_routed(char const* name, shape const& operand, placement const& p) {
+  refuse_routed(name, operand);
+  if (p.has_owned())
+    throw error(name, std::string(ASHLAR_SAYS_OWNED) + " Operand: tensor " + to_string(operand) +
+                          " " + to_string(p) + ".");
+}
+
+/// Throws ashlar::error if the placement that a caller wants for a result is owned along an axis.
+inline void refuse_owned_result(char const* name, placement const& wanted) {
+  if (wanted.has_owned())
+    throw error(name,
+                "the result cannot be at " + to_string(wanted) +
+                    ", since no operator computes values for one rank of an axis only. Name a "
+                    "placement without O, and redistribute the result.");
+}
+
+/// Throws ashlar::error if the operands are on different meshes, or if one is routed and the rule
+/// does not take routed operands.
+template <class Rule, class... Operands>
+void check_operands(Operands const&... operands) {
+  same_mesh(Rule::name, operands...);
+  if constexpr (!requires { Rule::takes_routed; })
+    (refuse_routed(Rule::name, operands.extents()), ...);
+}
+
 /// Returns the placement that `table` gives the result, as a value. Throws ashlar::error with the
 /// message of `Rule` if no row matches the operands.
 template <class Rule, class... Operands>
 placement result_value(signature_table const& table, Operands const&... operands) {
-  same_mesh(Rule::name, operands...);
+  check_operands<Rule>(operands...);
   int axis = 0;
   auto const value = resolve(table, &axis, operands.placement()...);
   if (!value) {
@@ -171,11 +211,11 @@ placement result_value(signature_table const& table, Operands const&... operands
 }
 
 /// Returns the placement of the operator's result: an sbp<…> if all operands are typed, otherwise a
-/// placement value. Throws ashlar::error if no row of the table matches.
+/// placement value. Throws ashlar::error if no row of the table matches, or as check_operands does.
 template <class Rule, class... Operands>
 auto result_of(Operands const&... operands) {
   if constexpr (all_static<Operands...>) {
-    same_mesh(Rule::name, operands...);
+    check_operands<Rule>(operands...);
     constexpr placement value = *resolve(Rule::table(), nullptr, static_value<Operands>...);
     return tag_of<value>{};
   } else {

@@ -120,6 +120,9 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
   if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank,
                                       x.mesh().topology()))
     throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
+  refuse_owned_result("matmul", as_value(p));
+  refuse_owned_or_routed("matmul", x.extents(), x.placement());
+  refuse_owned_or_routed("matmul", w.extents(), w.placement());
   return x.mesh().plans().product(
       x.extents(), x.placement(), w.extents(), w.placement(),
       detail::matmul_operand<A>::is_transposed, detail::matmul_operand<B>::is_transposed,

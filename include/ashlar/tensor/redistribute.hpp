@@ -84,10 +84,14 @@ extern template any_tensor<device::host::processor> run_plan(any_tensor<device::
                                                              prepared_plan const&);
 #endif
 
+/// Overload for a dynamic tensor. If a caller moves its tensor here, the tensor's shard is released
+/// as soon as the first step has read it.
 template <distributed Tensor>
   requires(!Tensor::is_static)
-Tensor run_plan(Tensor const& x, prepared_plan const& p) {
-  return run_plan(any_tensor(x), p).template as<Tensor>();
+Tensor run_plan(Tensor x, prepared_plan const& p) {
+  any_tensor moving(x);
+  x = {};
+  return run_plan(std::move(moving), p).template as<Tensor>();
 }
 
 /// Returns whether placement `Target` fits tensors of type `Tensor`. If it does not, a

@@ -61,6 +61,10 @@ template <distributed Tensor>
 std::shared_ptr<prepared_plan const> encoded_plan_to(Tensor const& x, placement const& target,
                                                      wire_format const& wire) {
   auto const& m = x.mesh();
+  if (wire.momentum)
+    throw error("redistribute", describe(x) + " as " + to_string(wire) +
+                                    ": only a trainer averages gradients. Use the wire without "
+                                    "momentum, such as wires::with_feedback(wires::int8).");
   if (char const* const wrong = check(target, Tensor::rank, m.topology()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
   if (char const* const wrong = wire_fault(wire, x.extents(), x.placement(), m.topology()))
@@ -112,7 +116,7 @@ auto redistribute(Tensor const& x, Target const&, sync::wire<Format> const& wire
 /// Returns `x` with another placement, by the plan that plan_encoded makes for `wire`. If the wire
 /// has error feedback, `errors` must not be null. Requires elements of type float in host memory.
 /// Communicates the collectives of this plan. Throws ashlar::error if the placement or the wire
-/// does not fit the tensor.
+/// does not fit the tensor, or if the wire has momentum.
 template <distributed Tensor>
 auto redistribute(Tensor const& x, placement const& target, wire_format const& wire,
                   wire_errors* errors = nullptr) {

@@ -47,13 +47,15 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
 /// Returns the placement of x after a reshape to `extents` that moves no elements between ranks. If
 /// `wanted` is given, only this placement is tried. Otherwise `preferred` is tried first, if it is
 /// given, and then the placement that reshape_placement finds. Throws ashlar::error if no such
-/// placement is found.
+/// placement is found, or if x or `wanted` is owned, or x is routed.
 template <distributed X>
 placement reshaped_placement(char const* operation, X const& x, shape const& extents,
                              std::optional<placement> const& wanted,
                              std::optional<placement> const& preferred) {
   auto const& m = x.mesh();
   auto const p = x.placement();
+  refuse_owned_or_routed(operation, x.extents(), p);
+  if (wanted) refuse_owned_result(operation, *wanted);
   check_extents(extents, operation);
   auto const what = [&] { return describe(x) + " to " + to_string(extents); };
   if (x.extents().elements() != extents.elements())

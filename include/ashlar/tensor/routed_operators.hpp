@@ -66,9 +66,15 @@ struct dispatch_rule {
 struct routed_matmul_rule {
   static constexpr char const* name = "matmul";
   static constexpr char const* sentence = ASHLAR_SAYS_MATMUL_ROUTED;
+  static constexpr bool takes_routed = true;
   static constexpr signature_table table() { return routed_matmul_signatures(); }
 };
-using combine_rule = reduce_rule<3, 1u << 1, reduction::sum>;
+struct routed_map_rule : map_rule<3> {
+  static constexpr bool takes_routed = true;
+};
+struct combine_rule : reduce_rule<3, 1u << 1, reduction::sum> {
+  static constexpr bool takes_routed = true;
+};
 
 /// Adds the rows of each token to `sums`, an array [tokens, features] for the tokens of the box of
 /// `rows`. The caller sets `sums` to zeros first.
@@ -163,10 +169,10 @@ ill_formed matmul(routed<T, P> const&, tensor<T, 3, Q> const&) {
 
 /// Returns f of each element. Communicates nothing.
 template <class T, class P, class F>
-  requires locally_applicable<detail::map_rule<3>, tensor<T, 3, P>>
+  requires locally_applicable<detail::routed_map_rule, tensor<T, 3, P>>
 auto map(routed<T, P> const& r, F f) {
   auto y = detail::new_routed_of<T>(
-      r.on(), r.extents(), detail::result_of<detail::map_rule<3>>(r.as_tensor()), r.routes());
+      r.on(), r.extents(), detail::result_of<detail::routed_map_rule>(r.as_tensor()), r.routes());
   auto const n = r.rows().size() * r.rows().features();
   map(r.on().processor(), f, static_cast<T const*>(r.data()), n, y.data());
   return y;

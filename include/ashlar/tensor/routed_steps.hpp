@@ -76,7 +76,7 @@ class routed_steps {
              static_cast<T*>(next.data()));
       });
       auto const a = static_cast<std::size_t>(s.axes[0]);
-      if (!s.from[s.axes[0]].is_split() && m.coordinate()[a] != 0) return;
+      if (s.from[s.axes[0]].is_broadcast() && m.coordinate()[a] != 0) return;
     }
     auto const& before = rows_of_shard<Processor>(x.shard());
     box const kept = intersect(before.within, rows_of_shard<Processor>(next.shard()).within);

@@ -24,6 +24,7 @@ namespace detail {
 /// Throws unless each rank can cut [begin, begin + size) of dim `dim` out of its own shard of x.
 template <distributed X>
 void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
+  refuse_owned_or_routed("slice", x.extents(), x.placement());
   std::int64_t const n = x.extents()[dim];
   auto const& m = x.mesh();
   auto const what = [&] {
@@ -46,7 +47,7 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
 
 /// Returns the part of x with the indices [begin, begin + size) of dim Dim. Communicates nothing.
 /// The result shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within
-/// the dim or elements would have to move between ranks.
+/// the dim, if elements would have to move between ranks, or if x is owned or routed.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X slice(X const& x, std::int64_t begin, std::int64_t size) {

@@ -174,7 +174,6 @@ class differentiation {
 
   /// Returns `value` repeated to the extents of node `like`.
   constexpr int repeated(int value, int like) {
-    if (g_[value].extents == g_[like].extents) return value;
     node n;
     n.what = operation::repeat;
     n.a = value;
@@ -182,7 +181,7 @@ class differentiation {
     n.extents = g_[like].extents;
     n.in_a = repeated_letters(g_[value].extents, n.extents);
     n.in_b = n.out = first_letters(n.extents.rank());
-    return g_.add(n);
+    return n.in_a == n.out ? value : g_.add(n);
   }
 
   constexpr int finished(int leaf) {

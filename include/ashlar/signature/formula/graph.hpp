@@ -289,11 +289,9 @@ constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
 constexpr int add_product(graph& g, int a, int b) {
   shape const x = g[a].extents, y = g[b].extents;
   int const lead = x.rank() - 2, batch = y.rank() - 2;
-  // The extents of typed tensors are -1, as the compiler does not know them (tensor/gradient.hpp).
-  auto const alike = [](std::int64_t u, std::int64_t v) { return u == v || u == -1 || v == -1; };
   bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) &&
-              alike(x[lead + 1], y[batch]);
-  for (int d = 0; fits && d < batch; ++d) fits = alike(x[d], y[d]);
+              may_be_equal(x[lead + 1], y[batch]);
+  for (int d = 0; fits && d < batch; ++d) fits = may_be_equal(x[d], y[d]);
   if (!fits)
     throw error(g.name, "matmul of " + to_string(x) + " and " + to_string(y) +
                             ": the last extent of the first must be the last but one of the "

@@ -27,8 +27,7 @@ constexpr int add_join(graph& g, int a, int b, int dim) {
   n.b = b;
   n.extents = x;
   bool fits = x.rank() == y.rank();
-  for (int d = 0; fits && d < x.rank(); ++d)
-    fits = d == dim || x[d] == y[d] || x[d] == -1 || y[d] == -1;
+  for (int d = 0; fits && d < x.rank(); ++d) fits = d == dim || may_be_equal(x[d], y[d]);
   if (!fits)
     throw error(g.name, "concat along dim " + std::to_string(dim) + " of " + to_string(x) +
                             " and " + to_string(y) +

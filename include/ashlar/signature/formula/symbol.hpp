@@ -170,7 +170,7 @@ template <int Rank>
 constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
   int const d = detail::dim_of(u, dim, "expect_extent");
   shape const& extents = u.in->nodes[u.node].extents;
-  if (extents[d] != expected)
+  if (!may_be_equal(extents[d], expected))
     throw error(u.in->name, "dim " + std::to_string(d) + " of " + to_string(extents) +
                                 " must have the extent " + std::to_string(expected) + ".");
 }

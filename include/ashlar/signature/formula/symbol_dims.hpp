@@ -141,7 +141,7 @@ constexpr auto einsum(symbol<A> u, symbol<B> v) {
   shape const x = g[u.node].extents, y = g[v.node].extents;
   for (int i = 0; i < of.a.length; ++i)
     for (int j = 0; j < of.b.length; ++j)
-      if (of.a.text[i] == of.b.text[j] && x[i] != y[j] && x[i] != -1 && y[j] != -1)
+      if (of.a.text[i] == of.b.text[j] && !may_be_equal(x[i], y[j]))
         throw error(g.name, std::string("einsum of ") + to_string(x) + " and " + to_string(y) +
                                 ": the extents of letter " + of.a.text[i] + " differ.");
   return symbol<of.c.length>{&g, detail::add_contraction(g, u.node, v.node, of.a, of.b, of.c)};
