@@ -145,8 +145,8 @@ TEST_CASE("maps, scaling and softmax on every placement") {
         expect(
             !p.has_partial(), [&] { return relu(x); },
             mapped(a, [](double v) { return v > 0 ? v : 0; }), "f(a + b) is not f(a) + f(b)", 0, x);
-        // This is the tanh approximation of gelu. The library's tanh is a polynomial that is exact
-        // up to rounding.
+        // This is the tanh approximation of gelu. The library computes the equal number
+        // x · sigmoid(2u), so the results agree up to a few roundings.
         auto const gelu_of = [](double v) {
           return 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
         };

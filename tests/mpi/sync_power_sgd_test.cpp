@@ -59,7 +59,8 @@ factored_matrix minus(factored_matrix const& a, factored_matrix const& b) {
   return d;
 }
 
-/// Returns a matrix of normal numbers that depend on the rank and on `seed`.
+/// Returns a matrix of random numbers with a normal distribution. They are different on each MPI
+/// rank and for each `seed`.
 factored_matrix random_matrix(int seed) {
   factored_matrix x(static_cast<std::size_t>(matrix_rows * matrix_columns));
   ashlar::device::host::fill_normal<float>(static_cast<std::uint64_t>(1000 * seed + world_rank()),

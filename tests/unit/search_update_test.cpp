@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that may update parameters apart from their storage (problem::updates_apart).
-// Its plans must be as fast as the best of all combinations of choices, with and without a memory
-// limit, in float and in mixed precision.
+// Tests the search if it may choose different placements for the update and for the storage of a
+// parameter (problem::updates_apart). Its plans must be as fast as the best of all combinations of
+// choices, with and without a memory limit, in float and in mixed precision.
 
 #include <limits>
 

@@ -21,7 +21,7 @@
 
 namespace ashlar::checkpoint {
 
-/// A shard is cut into pieces for its holders only if each piece has at least this many bytes.
+/// A shard is cut into pieces for its holders only if it has this many bytes or more per holder.
 inline constexpr std::int64_t least_piece = 64 * 1024;
 
 /// Returns the box of an array that a rank of the whole mesh writes. It may be empty. Its values

@@ -115,9 +115,9 @@ void add_row(T const* row, std::int64_t columns, T* sum) {
   for (std::int64_t k = 0; k < columns; ++k) sum[k] += row[k];
 }
 
-/// Returns the sums of those rows of `ids.all()` that `part` names. `row` points to the addends:
+/// Returns one sum for each id in the interval `part` of `ids.all()`. `row` points to the addends:
 /// first the rows of rank 0, in the order of their ids, then those of rank 1, and so on. of_rank[r]
-/// says which ids of rank r these rows have, counted from its first one.
+/// is an interval of the list of the ids of rank r: the ids to which its addends belong.
 template <class T>
 std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::int64_t columns,
                            T const* row, std::vector<interval> const& of_rank) {

@@ -59,8 +59,8 @@ constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
   return letters;
 }
 
-/// Returns whether two extents may be equal. The extents of typed tensors are -1, since the
-/// compiler does not know them (tensor/gradient.hpp).
+/// Returns whether two extents may be equal. -1 is an unknown extent: when the compiler examines a
+/// formula of typed tensors, it does not know their extents (tensor/gradient.hpp).
 constexpr bool may_be_equal(std::int64_t u, std::int64_t v) { return u == v || u == -1 || v == -1; }
 
 /// The extents of the result of an element-wise operator of x and y, and the letters of their dims.

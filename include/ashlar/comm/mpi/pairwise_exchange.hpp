@@ -6,14 +6,16 @@
 // The pairwise exchange sends a block from each member to each other member, with MPI_Isend and
 // MPI_Irecv. It works in rounds of at most `chunk` elements of every block, with two rounds in
 // flight at a time. While one round travels, the previous round is unpacked or reduced, and the
-// next round is packed. The buffers are small enough to stay in the cache.
+// next round is packed. A chunk is so small that it stays in the cache while it is packed or
+// reduced.
 //
-//   blocks that are contiguous in      sent and received without copies, completely, in the first
-//   source and target                  round
+//   blocks that are contiguous in      sent and received without copies: at once in the first
+//   source and target                  round, or in chunks if they have more than INT_MAX elements
 //   other blocks                       packed and unpacked chunk by chunk
 //   reductions                         the chunks from all members are reduced in one pass, in the
-//                                      order of comm/sum_order.hpp: the chunks of my part, or of all
-//                                      parts if members exchange whole arrays (arrays_cross)
+//                                      order of comm/sum_order.hpp: the chunks of this rank's
+//                                      part, or of all parts if members exchange whole arrays
+//                                      (arrays_cross)
 //
 // The pairwise exchange carries out the all-gather, the all-to-all, the permute and the pairwise
 // reduce-scatter. An all-reduce consists of one or two exchanges (message_transfer.hpp). advance()
