@@ -424,6 +424,7 @@ TEST_CASE("options of the optimizer and the trainer that have no meaning are ref
         "adam_w: beta1 is 1, but must be at least 0 and below 1.");
   CHECK(has(said(train::adam_w{.beta2 = -0.1}), "adam_w: beta2 is -0.1"));
   CHECK(has(said(train::adam_w{.epsilon = nan}), "adam_w: epsilon is nan"));
+  CHECK(has(said(train::adam_w{.epsilon = 0}), "adam_w: epsilon is 0, but must be a finite"));
   CHECK(has(said(train::adam_w{.weight_decay = -1}), "adam_w: weight_decay is -1"));
   CHECK(has(said(train::sgd{.lr = std::numeric_limits<double>::infinity()}), "sgd: lr is inf"));
   CHECK(has(said(train::sgd{.momentum = nan}), "sgd: momentum is nan"));
