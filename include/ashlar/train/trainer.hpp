@@ -205,7 +205,8 @@ class trainer {
   /// Returns the program of the last step, or of step 0 if none was made yet, after the passes that
   /// trainer_options::overlap asks for.
   step::program const& program() const { return programs_.program(); }
-  /// Returns when each action of the last step began and ended; empty without record_times.
+  /// Returns when each action of the last step began and ended; empty without record_times, and
+  /// before the first step.
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
