@@ -80,7 +80,7 @@ class trainer {
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.graph) replayed_step<Model>::check(model);
-    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_);
+    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_, part_);
   }
 
   trainer(trainer&&) = default;
