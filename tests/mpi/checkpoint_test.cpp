@@ -264,6 +264,8 @@ TEST_CASE("a checkpoint that is written beside the training has the values of it
   CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
   while (saves.is_busy()) saves.poll();
   m.barrier();
+  CHECK(has(message_of([&] { checkpoint::save(f.path() / ".", t); }),
+            " is being written in the background. Call finish() of its background_save first."));
   CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{4, 5});
   for (std::int64_t const step : {4, 5}) {
     checkpoint::load(f.path(), m, checkpoint::arrays_of(t), step);
