@@ -235,6 +235,10 @@ TEST_CASE("arrays that cannot be kept together are refused") {
   CHECK(has(said({{"a", f64, {1}, whole.with(0, ashlar::partial()), m.as_part(), &value}}),
             "\"a\" has shape 1 and placement [P]."));
   CHECK(has(said({{"a", f64, {}, whole, m.as_part(), &value}}), "\"a\" has shape scalar"));
+  ashlar::shape routed{2, 4, 3};
+  routed.chosen = 1;
+  CHECK(has(said({{"a", f64, routed, whole, m.as_part(), &value}}),
+            "\"a\" has shape 2x1/4x3 of routed rows, but files have no routes."));
   CHECK_FALSE(fs::exists("nowhere"));
   for (auto const type : {f64, ashlar::element_type::f32, ashlar::element_type::i32,
                           ashlar::element_type::i64, ashlar::element_type::bf16})
@@ -396,6 +400,15 @@ TEST_CASE("arrays of safetensors files that Python made are read by their names"
                 }),
                 "Set load_options.converts"));
       CHECK(has(message_of([&] { load(into("x.c", {2, 3}), true); }), "has no \"c\""));
+      auto sums = into("x.b", {2, 3});
+      sums[0].placement = everywhere.with(0, ashlar::partial());
+      CHECK(has(message_of([&] { load(sums, true); }), "no P: reduce it first."));
+      CHECK(has(message_of([&] {
+                  checkpoint::load_files({file}, m, sums, [](checkpoint::stored_array const& a) {
+                    return std::vector{checkpoint::whole_view("b", a.extents)};
+                  });
+                }),
+                "no P: reduce it first."));
       CHECK(has(message_of([&] {
                   load(into("x.b", {3, 2}), true);
                 }),
