@@ -235,6 +235,10 @@ TEST_CASE("arrays that cannot be kept together are refused") {
   CHECK(has(said({{"a", f64, {1}, whole.with(0, ashlar::partial()), m.as_part(), &value}}),
             "\"a\" has shape 1 and placement [P]."));
   CHECK(has(said({{"a", f64, {}, whole, m.as_part(), &value}}), "\"a\" has shape scalar"));
+  ashlar::shape routed{2, 4, 3};
+  routed.chosen = 1;
+  CHECK(has(said({{"a", f64, routed, whole, m.as_part(), &value}}),
+            "\"a\" has shape 2x1/4x3 of routed rows, but files have no routes."));
   CHECK_FALSE(fs::exists("nowhere"));
   for (auto const type : {f64, ashlar::element_type::f32, ashlar::element_type::i32,
                           ashlar::element_type::i64, ashlar::element_type::bf16})
@@ -260,6 +264,8 @@ TEST_CASE("a checkpoint that is written beside the training has the values of it
     CHECK(saves.is_busy());
     saved[step] = all_values(t);
   }
+  CHECK(has(message_of([&] { checkpoint::save(f.path() / ".", t); }),
+            " is being written in the background. Call finish() of its background_save first."));
   m.barrier();
   CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
   while (saves.is_busy()) saves.poll();
@@ -394,6 +400,15 @@ TEST_CASE("arrays of safetensors files that Python made are read by their names"
                 }),
                 "Set load_options.converts"));
       CHECK(has(message_of([&] { load(into("x.c", {2, 3}), true); }), "has no \"c\""));
+      auto sums = into("x.b", {2, 3});
+      sums[0].placement = everywhere.with(0, ashlar::partial());
+      CHECK(has(message_of([&] { load(sums, true); }), "no P: reduce it first."));
+      CHECK(has(message_of([&] {
+                  checkpoint::load_files({file}, m, sums, [](checkpoint::stored_array const& a) {
+                    return std::vector{checkpoint::whole_view("b", a.extents)};
+                  });
+                }),
+                "no P: reduce it first."));
       CHECK(has(message_of([&] {
                   load(into("x.b", {3, 2}), true);
                 }),
@@ -403,6 +418,26 @@ TEST_CASE("arrays of safetensors files that Python made are read by their names"
   auto const header = ashlar::io::read_safetensors_header(file.string());
   CHECK(header.metadata.at("made by") == "python");
   CHECK(header.find("empty")->extents == std::vector<std::int64_t>{0, 4});
+  // An array of an unknown type can stand in a file, but cannot be read.
+  std::string other(text, sizeof text - 1);
+  other.replace(other.find("I64"), 3, "F8X");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) std::ofstream(file, std::ios::binary) << other;
+  MPI_Barrier(MPI_COMM_WORLD);
+  {
+    auto const m = *all_meshes().begin();
+    std::vector<float> values(6);
+    auto const load = [&](char const* name, ashlar::shape const& extents) {
+      std::vector<checkpoint::stored_array> const arrays{
+          {name, ashlar::element_type::f32, extents, ashlar::placement::all_broadcast(m.axes()),
+           m.as_part(), values.data()}};
+      checkpoint::load_files({file}, m, arrays,
+                             [](auto const& name_of_array) { return name_of_array; });
+    };
+    load("b", {2, 3});
+    CHECK(values == std::vector<float>{0, 1, 2, 3, 4, 5});
+    CHECK(has(message_of([&] { load("a", {2}); }), "\"a\" has type F8X in the checkpoint"));
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank() == 0) fs::resize_file(file, 200);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -92,6 +92,26 @@ TEST_CASE("a training with error feedback continues bit for bit from a checkpoin
   CHECK_FALSE(continues(m, plain, plan, false));
 }
 
+TEST_CASE("a checkpoint of a plan without wires does not keep the metadata of one with wires") {
+  auto const& net = tiny_problem();
+  ashlar::topology const axes{{"gpu", world_size()}};
+  ashlar::mesh const m(MPI_COMM_WORLD, axes, ashlar::machines::workstation);
+  auto const plain = search::data_parallel(net, axes, m.machine());
+  auto const wired = sync::encoded{wires::with_feedback(wires::one_bit)}(net, plain, m.machine());
+  shared_folder const f;
+  checkpoint::save_options options;
+  int steps = 0;
+  for (auto const* plan : {&wired, &plain, &wired}) {
+    auto model = nn::place<float>(tiny_gpt, m, *plan, 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0.01});
+    if (auto const found = checkpoint::resume(f.path(), trainer))
+      options.metadata = found->metadata;
+    CHECK(trainer.steps_done() == steps++);
+    trainer.step(tiny_batch(0));
+    checkpoint::save(f.path(), trainer, options);
+  }
+}
+
 TEST_CASE("the stages of a pipeline keep their errors in checkpoints") {
   if (world_size() != 4) return;
   auto const& net = tiny_problem();

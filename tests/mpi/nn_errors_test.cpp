@@ -259,8 +259,8 @@ TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the
       auto data = random_batch<std::int32_t>(batch, 7, 5, 1);
       for (int token : {7, -1}) {
         data.inputs[11] = token;
-        CHECK(message_of([&] { trainer.step(data); }) ==
-              "nn::embedding: token " + std::to_string(token) + " is outside the vocabulary of 7.");
+        CHECK(has(message_of([&] { trainer.step(data); }),
+                  ": token " + std::to_string(token) + " is outside the vocabulary of 7."));
       }
     }
   }

@@ -38,8 +38,8 @@ TEST_CASE("an id outside a table is refused on every rank") {
   for (int id : {3, -1}) {
     auto data = random_batch<std::int32_t>(batch, 3, 2, 1);
     data.inputs[2] = id;
-    CHECK(message_of([&] { trainer.step(data); }) ==
-          "nn::embedding_tables: id " + std::to_string(id) + " is outside the 3 rows of a table.");
+    CHECK(has(message_of([&] { trainer.step(data); }),
+              ": id " + std::to_string(id) + " is outside the 3 rows of a table."));
   }
 }
 

@@ -6,6 +6,7 @@
 // depend on mesh or placement, must have the bytes that numpy writes, and must be refused on every
 // rank if they are wrong.
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/shared_folder.hpp>
+#include <sys/resource.h>
 
 #include <ashlar/checkpoint/npy.hpp>
 #include <ashlar/tensor.hpp>
@@ -140,6 +142,33 @@ TEST_CASE("files have the bytes that numpy writes, and numpy's files are read") 
     checkpoint::load_npy(file, y);
     CHECK(ashlar::to_full(y) == values);
   }
+}
+
+TEST_CASE("a replaced file keeps its permissions, and after a fault no part stays") {
+  shared_folder const f;
+  auto const file = f.path() / "a.npy";
+  auto const m = *all_meshes().begin();
+  auto const everywhere = ashlar::placement::all_broadcast(m.axes());
+  ashlar::tensor<float, 2> const x(m, {2, 3}, everywhere);
+  write_bytes(file, "old");
+  auto const own = fs::perms::owner_read | fs::perms::owner_write;
+  if (m.rank() == 0) fs::permissions(file, own);
+  m.barrier();
+  checkpoint::save_npy(file, x);
+  CHECK(fs::status(file).permissions() == own);
+  m.barrier();
+  // Rank 0 may write only the first bytes of a file.
+  struct rlimit before {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit const few{64, before.rlim_max};
+  if (m.rank() == 0) setrlimit(RLIMIT_FSIZE, &few);
+  auto const said = message_of([&] { checkpoint::save_npy(f.path() / "b.npy", x); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(has(said, "b.npy.part cannot be written: File too large."));
+  m.barrier();
+  CHECK_FALSE(fs::exists(f.path() / "b.npy.part"));
 }
 
 TEST_CASE("other files are refused on every rank") {

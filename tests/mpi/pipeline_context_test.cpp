@@ -112,8 +112,8 @@ TEST_CASE("a batch without its context is refused") {
   train::trainer trainer(model, train::adam_w{});
   CHECK(message_of([&] {
           trainer.step({images, targets});
-        }) == "trainer: a step takes 81 inputs and 36 targets, but was given 36 and 36. "
-              "The last 45 inputs of each micro-batch are its context.");
+        }) == "trainer: on rank 0: a step takes 81 inputs and 36 targets, but was given 36 and "
+              "36. The last 45 inputs of each micro-batch are its context.");
 }
 
 }  // namespace ashlar_test

@@ -116,7 +116,12 @@ TEST_CASE("the trace of a pipeline has the program of every rank") {
   auto const plan = staged_plan(batch, pipelines::zb_h1(positions, m), whole.machine()).first;
   auto model = nn::place<double>(used_gpt, whole, plan, 5);
   train::trainer trainer(model, train::adam_w{}, {.record_times = true});
+  trainer.continue_after(3);
+  CHECK(has(message_of([&] { train::write_step_trace("nowhere/trace.json", trainer); }),
+            "write_step_trace: no step was recorded."));
   trainer.step(random_batch<std::int32_t>(batch, 7, 7, 1, 4));
+  CHECK(has(message_of([&] { train::write_step_trace("nowhere/trace.json", trainer); }),
+            "write_step_trace: on rank 0: nowhere/trace.json cannot be written"));
   auto const path = (std::filesystem::temp_directory_path() /
                      ("ashlar_pipeline_trace_" + std::to_string(world_size()) + ".json"))
                         .string();

@@ -51,8 +51,8 @@ search::plan owners_plan(ashlar::mesh const& m, int staleness) {
   return sync::owners{.staleness = staleness}(tiny_problem(), data_plan(m), m.machine());
 }
 
-/// The results of a training: the mean of the ranks' losses in each step, the parameters, and the
-/// loss of the net on another batch.
+/// The results of a training: the mean loss of all ranks' samples in each step, the parameters, and
+/// the loss of the net on another batch.
 struct stale_course {
   std::vector<double> losses;
   whole_parameters values;
@@ -67,8 +67,12 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
   stale_course made;
   {
     train::trainer trainer(model, optimizer, {.schedule = train::warmup_cosine{2, 10, 0.1}});
+    // On 4 ranks, two have more samples than the others. A stale rank reports the loss of its own.
+    double const share = is_stale(plan) ? double(trainer.part().target.elements()) /
+                                              double(model.target_extents().elements())
+                                        : 1;
     for (int step = 0; step < stale_steps; ++step) {
-      made.losses.push_back(trainer.step(tiny_batch(step)).loss);
+      made.losses.push_back(trainer.step(tiny_batch(step)).loss * share);
       if (step + 1 == pause) {
         trainer.settle();
         made.values = values_of(model);  // collective, like saving a checkpoint
@@ -80,10 +84,7 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
   made.values = values_of(model);
   auto const other = tiny_batch(99);
   made.evaluated = model.evaluate(other.inputs, other.targets);
-  if (is_stale(plan)) {
-    m.all_reduce(std::span(made.losses));
-    for (auto& loss : made.losses) loss /= m.ranks();
-  }
+  if (is_stale(plan)) m.all_reduce(std::span(made.losses));
   return made;
 }
 

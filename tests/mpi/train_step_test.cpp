@@ -323,36 +323,36 @@ TEST_CASE("a loss or gradient that is not finite is an error on all ranks and ch
   });
 }
 
-TEST_CASE("data of the wrong size is refused before anything is sent") {
+TEST_CASE("data that do not fit are refused on every rank, also if one rank alone has them") {
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
-  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
-    auto model = nn::place<double>(perceptron, m, plans.whole(), 1);
-    train::trainer trainer(model, train::adam_w{});
-    ashlar::no_communication const forbidden(m);
-    auto one_row_less = good, one_target_more = good;
-    one_row_less.inputs.resize(36);
-    one_target_more.targets.push_back(0);
-    CHECK(message_of([&] { trainer.step(one_row_less); }) ==
-          "trainer: a step takes 40 inputs and 10 targets, but was given 36 and 10.");
-    CHECK(message_of([&] { trainer.step(one_target_more); }) ==
-          "trainer: a step takes 40 inputs and 10 targets, but was given 40 and 11.");
-    CHECK(has(message_of([&] { trainer.step({}); }), "but was given 0 and 0."));
-  });
-}
-
-TEST_CASE("a target that is not a class is refused on every rank") {
-  nn::feature_batch const batch{5, 4};
-  auto data = random_batch<double>(batch, 0, 5, 1);
-  data.targets[3] = 5;
+  auto one_row_less = good, one_target_more = good, other_class = good;
+  one_row_less.inputs.resize(36);
+  one_target_more.targets.push_back(0);
+  other_class.targets[3] = 5;
   on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(6);
-    for (int turn = 0; turn < 3; ++turn) {
-      auto model = nn::place<double>(perceptron, m, plans.random(random), 1);
-      train::trainer trainer(model, train::adam_w{});
-      auto const message = message_of([&] { trainer.step(data); });
-      CHECK(message == "nn::softmax_cross_entropy: target 5 is not one of the 5 classes.");
+    auto const plan = plans.random(random);
+    auto model = nn::place<double>(perceptron, m, plan, 1);
+    auto other = nn::place<double>(perceptron, m, plan, 1);
+    train::trainer trainer(model, train::adam_w{}), undisturbed(other, train::adam_w{});
+    for (int const from : {0, m.ranks() - 1}) {  // the first rank whose data do not fit
+      auto const said = [&](auto const& wrong) {
+        return message_of([&] { trainer.step(m.rank() < from ? good : wrong); });
+      };
+      auto const on_rank = "trainer: " +
+                           (m.ranks() == 1 ? "" : "on rank " + std::to_string(from) + ": ");
+      CHECK(said(one_row_less) ==
+            on_rank + "a step takes 40 inputs and 10 targets, but was given 36 and 10.");
+      CHECK(said(one_target_more) ==
+            on_rank + "a step takes 40 inputs and 10 targets, but was given 40 and 11.");
+      CHECK(said(decltype(good){}) ==
+            on_rank + "a step takes 40 inputs and 10 targets, but was given 0 and 0.");
+      CHECK(said(other_class) == on_rank + "target 5 is not one of the 5 classes.");
     }
+    CHECK(trainer.steps_done() == 0);
+    CHECK(trainer.step(good).loss == undisturbed.step(good).loss);
+    CHECK(local_values<double>(model) == local_values<double>(other));
   });
 }
 
@@ -424,6 +424,7 @@ TEST_CASE("options of the optimizer and the trainer that have no meaning are ref
         "adam_w: beta1 is 1, but must be at least 0 and below 1.");
   CHECK(has(said(train::adam_w{.beta2 = -0.1}), "adam_w: beta2 is -0.1"));
   CHECK(has(said(train::adam_w{.epsilon = nan}), "adam_w: epsilon is nan"));
+  CHECK(has(said(train::adam_w{.epsilon = 0}), "adam_w: epsilon is 0, but must be a finite"));
   CHECK(has(said(train::adam_w{.weight_decay = -1}), "adam_w: weight_decay is -1"));
   CHECK(has(said(train::sgd{.lr = std::numeric_limits<double>::infinity()}), "sgd: lr is inf"));
   CHECK(has(said(train::sgd{.momentum = nan}), "sgd: momentum is nan"));

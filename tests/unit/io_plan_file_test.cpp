@@ -211,6 +211,19 @@ TEST_CASE("a file that cannot be written or read is named") {
             f.path().string()));
 }
 
+TEST_CASE("a plan of another net is not saved") {
+  temporary_folder const f;
+  saved_plan const s;
+  auto longer = s.plan, other = s.plan;
+  longer.choices.push_back(longer.choices[0]);
+  CHECK(has(message_of([&] { save_plan(f.file("plan.json"), s.net, longer); }),
+            "elements, but the net has " + std::to_string(s.net.size()) + "."));
+  other.choices[0].parameters.push_back({});
+  CHECK(has(message_of([&] { save_plan(f.file("plan.json"), s.net, other); }),
+            "save_plan: element 0 has "));
+  CHECK(f.size() == 0);
+}
+
 TEST_CASE("each mistake in a plan file is one error that names the file") {
   temporary_folder const f;
   saved_plan const s;

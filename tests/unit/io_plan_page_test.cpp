@@ -4,6 +4,7 @@
 // Tests the HTML page of a plan. The page needs no other file, is well formed, and shows every
 // element, collective and total of the plan. Colours distinguish only the owners of shards.
 
+#include <clocale>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -108,6 +109,14 @@ TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
   CHECK(many.count() == page::drawn_dim::most);
   many.own(11, who);
   CHECK(who[0] == 36);
+}
+
+TEST_CASE("drawings have a decimal point, also in locales that write a comma") {
+  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
+    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
+  CHECK(page::number(7.6666667) == "7.667");
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 TEST_CASE("large meshes are drawn in part") {

@@ -124,6 +124,15 @@ TEST_CASE("a plan with gradients in rows and others with wires is kept in files 
   CHECK(loaded.choices == plan.choices);
   CHECK(loaded.memory == plan.memory);
   CHECK(loaded.seconds == plan.seconds);
+  auto const staged = [&](search::plan const& chosen) {
+    auto const p = search::price_pipeline(net, chosen, {0, net.size()}, {0}, -1, net.micro_batches,
+                                          machine);
+    return message_of([&] { io::save_pipeline(path, net, p); });
+  };
+  CHECK(has(staged(plan), "save_pipeline: gradients in rows are not for pipeline stages."));
+  auto stale = plain;
+  stale.staleness = 1;
+  CHECK(has(staged(stale), "save_pipeline: stale parameters are not for pipeline stages."));
   j["elements"][0]["parameters"][0]["wire"] = "bf16";
   std::ofstream(path) << j;
   CHECK(has(message_of(load), "rows: a gradient in rows is not encoded"));

@@ -109,7 +109,7 @@ TEST_CASE("samples that do not determine alpha and beta are errors") {
 }
 
 TEST_CASE("flops and gemm_half are recovered, exactly without noise and closely with it") {
-  for (double const half : {0.0, 3.0, 40.0, 300.0}) {
+  for (double const half : {0.0, 3.0, 40.0, 300.0, 5000.0}) {
     auto const exact = fit_gemm(products(1e11, half, 0, 1));
     CHECK(exact.flops == doctest::Approx(1e11).epsilon(1e-5));
     CHECK(exact.half == doctest::Approx(half).epsilon(1e-5));

@@ -79,6 +79,7 @@ TEST_CASE("topologies refuse empty axes, equal names and invalid names") {
   CHECK_THROWS_AS((topology{{"a", 2}, {"a", 2}}), std::invalid_argument);
   CHECK_THROWS_AS(ashlar::axis_name(""), std::invalid_argument);
   CHECK_THROWS_AS(ashlar::axis_name("seventeen_letters"), std::invalid_argument);
+  CHECK_THROWS_AS((topology{{"data-parallel", 4}}), std::invalid_argument);
 }
 
 TEST_CASE("meshes survive a round trip through text") {

@@ -6,9 +6,11 @@
 // seconds.
 
 #include <algorithm>
+#include <locale>
 
 #include <doctest/doctest.h>
 
+#include <ashlar/io/trace.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/text.hpp>
 #include <ashlar/step/timeline.hpp>
@@ -277,6 +279,25 @@ TEST_CASE("only useful passes are kept, and a report says so") {
   CHECK_FALSE(none.pays());
   CHECK(none.made == serial);
   CHECK(std::string(none.passes[1].reason) == "it would not be faster");
+}
+
+TEST_CASE("a trace has times of nanoseconds and escaped names, in every locale") {
+  struct comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  two_layers s("gpu=2");
+  s.net.layers[0].name = "a\"b\\c";
+  auto const p = s.build();
+  ashlar::io::traced_step step{"the \"first\"", {}};
+  step.actions.assign(p.actions.size(), {2.0, 2.000000125});
+  auto const before = std::locale::global(std::locale(std::locale(), new comma));
+  auto const text = ashlar::io::trace_events(s.net, p, step, 1234);
+  std::locale::global(before);
+  auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
+  CAPTURE(text);
+  CHECK(has(R"("pid":1234,"args":{"name":"the \"first\""}})"));
+  CHECK(has(R"("name":"0.a\"b\\c forward","cat":"work","ts":2000000.000,"dur":0.125,)"));
 }
 
 TEST_CASE("a program prints as a table") {

@@ -4,7 +4,8 @@
 #pragma once
 
 // Writes checkpoints in the background. save() copies the values and returns; a thread writes the
-// copy while training goes on. At most one checkpoint is being written at a time.
+// copy while training goes on. At most one checkpoint is being written at a time. Meanwhile, other
+// saves into the folder are refused.
 //
 //   checkpoint::background_save saves("run", mesh, {.keep = 3});
 //   while (...) {
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -102,6 +104,7 @@ class background_save {
 
   /// Copies the values, and starts the thread that writes the copy.
   void begin(state& job) const {
+    if (mesh_.rank() == 0) job.busy.emplace(folder_);
     job.layout = layout_of_file(job.arrays, mesh_.rank_of_whole());
     if (job.layout.pieces.empty()) {
       job.is_written = true;
@@ -126,6 +129,7 @@ class background_save {
   struct state {
     std::int64_t step = 0;
     std::string attempt;
+    std::optional<detail::busy_folder> busy;  // on rank 0
     save_options options;
     std::vector<stored_array> arrays;
     file_layout layout;

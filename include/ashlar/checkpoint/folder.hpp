@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -82,6 +84,39 @@ inline bool is_attempt(entry_name const& name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Says, as long as it exists, that a background save of this process writes into a folder. Only
+/// rank 0 says so, since it alone makes attempts.
+class busy_folder {
+ public:
+  explicit busy_folder(std::filesystem::path const& folder)
+      : folder_(std::filesystem::weakly_canonical(folder)) {
+    std::lock_guard const lock(mutex());
+    all().insert(folder_);
+  }
+  busy_folder(busy_folder const&) = delete;
+  busy_folder& operator=(busy_folder const&) = delete;
+  ~busy_folder() {
+    std::lock_guard const lock(mutex());
+    all().erase(folder_);
+  }
+  static bool is_busy(std::filesystem::path const& folder) {
+    std::lock_guard const lock(mutex());
+    return all().contains(std::filesystem::weakly_canonical(folder));
+  }
+
+ private:
+  static std::set<std::filesystem::path>& all() {
+    static std::set<std::filesystem::path> folders;
+    return folders;
+  }
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+
+  std::filesystem::path folder_;
+};
+
 /// Returns the names in a folder. Returns an empty list if there is no such folder. Throws
 /// ashlar::error if the folder cannot be read.
 inline std::vector<std::string> names_in(std::filesystem::path const& folder) {
@@ -136,9 +171,14 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
 
 /// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
 /// `folder`. If there is no complete checkpoint of `step`, first removes the folders of attempts
-/// that were never completed. Throws ashlar::error if this fails, or if `folder` has a checkpoint
-/// of a later step, which then belongs to another training run.
+/// that were never completed. Throws ashlar::error if this fails, if `folder` has a checkpoint of a
+/// later step, which then belongs to another training run, or if a background save of this process
+/// writes into `folder`, whose attempt would be removed.
 inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
+  if (detail::busy_folder::is_busy(folder))
+    throw error("checkpoint::save", folder.string() +
+                                        " is being written in the background. Call finish() of "
+                                        "its background_save first.");
   std::error_code failed;
   if (std::filesystem::create_directories(folder, failed))
     detail::sync_folder(std::filesystem::absolute(folder).parent_path());

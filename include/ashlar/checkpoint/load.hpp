@@ -202,6 +202,7 @@ template <class Processor, class ViewsOf>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,
                 std::vector<stored_array> const& arrays, ViewsOf const& views_of,
                 load_options const& options = {}) {
+  check_arrays(arrays, m.as_part());
   io::checkpoint_index index;
   std::vector<std::vector<source_view>> views;
   work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
@@ -244,6 +245,7 @@ template <class Processor, class NameOf>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,
                 std::vector<stored_array> const& arrays, NameOf const& name_of,
                 load_options const& options = {}) {
+  check_arrays(arrays, m.as_part());
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
   work_together(m, "checkpoint::load", "reads a checkpoint", [&] {

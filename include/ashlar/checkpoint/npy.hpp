@@ -78,9 +78,9 @@ inline io::npy_header read_npy_header(opened_file const& file) {
 
 }  // namespace detail
 
-/// Writes `x` to a .npy file. Replaces a regular file of this name. Expects a placement without P,
-/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the
-/// file is as before. Communicates: three reductions of 8 bytes.
+/// Writes `x` to a .npy file. Replaces a regular file of this name, whose permissions stay. Expects
+/// a placement without P, and float, double or integers. Throws ashlar::error on every rank if any
+/// rank fails; then the file is as before. Communicates: three reductions of 8 bytes.
 template <distributed Tensor>
 void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const& m = x.mesh();
@@ -90,9 +90,10 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
   check_arrays({a}, m.as_part());
   auto const text = io::npy_text(type, a.extents);
   std::filesystem::path target, part;
+  bool has_part = false;  // whether this rank has made the file `part`
   char const *const operation = "checkpoint::save_npy", *const work = "writes a file";
   std::int64_t const bytes = a.extents.elements() * size_of(type);
-  work_together(m, operation, work, [&] {
+  auto const make_part = [&] {
     target = ashlar::detail::end_of_links(path);
     part = std::filesystem::path(target).concat(".part");
     if (m.rank() != 0) return;
@@ -101,10 +102,11 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
         !std::filesystem::is_regular_file(target, ignored))
       throw error(operation, path.string() + " cannot be written: it is no regular file.");
     detail::written_file file(operation, part, O_CREAT | O_TRUNC);
+    has_part = true;
     file.append(text.data(), text.size());
     file.resize(static_cast<std::int64_t>(text.size()) + bytes);
     file.close();
-  });
+  };
   auto const write_piece = [&] {
     auto const piece = piece_of(a, m.rank_of_whole(), 0);
     if (piece.elements() == 0) return;
@@ -115,18 +117,24 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     });
     file.close();
   };
+  auto const replace_target = [&] {
+    if (m.rank() != 0) return;
+    std::error_code failed;
+    if (auto const before = std::filesystem::status(target, failed); exists(before))
+      std::filesystem::permissions(part, before.permissions());
+    std::filesystem::rename(part, target);
+    has_part = false;
+    detail::sync_folder(target.has_parent_path() ? target.parent_path() : ".");
+  };
   try {
+    work_together(m, operation, work, make_part);
     work_together(m, operation, work, write_piece);
+    work_together(m, operation, work, replace_target);
   } catch (...) {  // no rank is writing any more
     std::error_code ignored;
-    if (m.rank() == 0) std::filesystem::remove(part, ignored);
+    if (has_part) std::filesystem::remove(part, ignored);
     throw;
   }
-  work_together(m, operation, work, [&] {
-    if (m.rank() != 0) return;
-    std::filesystem::rename(part, target);
-    detail::sync_folder(target.has_parent_path() ? target.parent_path() : ".");
-  });
 }
 
 /// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if

@@ -22,6 +22,7 @@
 
 #include <ashlar/io/json/checkpoint_index.hpp>
 #include <ashlar/support/error.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::checkpoint::detail {
 
@@ -45,9 +46,8 @@ class opened_file {
   std::int64_t size() const { return ::lseek(file_, 0, SEEK_END); }
   void read(std::int64_t position, std::byte* to, std::int64_t bytes) const {
     while (bytes > 0) {
-      constexpr std::int64_t most = std::int64_t(1) << 30;  // macOS refuses more than 2 GiB
-      auto const got = ::pread(file_, to, static_cast<std::size_t>(std::min(bytes, most)),
-                               position);
+      auto const part = std::min(bytes, ashlar::detail::most_bytes_at_once);
+      auto const got = ::pread(file_, to, static_cast<std::size_t>(part), position);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(std::generic_category().message(errno));
       if (got == 0) refuse("it is shorter than the index says");

@@ -54,8 +54,8 @@ constexpr char const* safetensors_type(element_type type) {
 }
 
 /// Throws ashlar::error unless one checkpoint can have all these arrays: they have different names,
-/// at least one dim and no P, and lie on ranks of `all`. Every rank must give equal descriptions;
-/// then all ranks throw, or none.
+/// at least one dim, no P and no routed rows, and lie on ranks of `all`. Every rank must give equal
+/// descriptions; then all ranks throw, or none.
 inline void check_arrays(std::vector<stored_array> const& arrays, mesh_part const& all) {
   std::vector<std::string_view> names;
   auto ranks = all.ranks;
@@ -70,6 +70,10 @@ inline void check_arrays(std::vector<stored_array> const& arrays, mesh_part cons
       throw error("checkpoint", "\"" + a.name + "\" has shape " + to_string(a.extents) +
                                     " and placement " + to_string(a.placement) +
                                     ". Arrays have one or more dims and no P: reduce it first.");
+    if (a.extents.is_routed())
+      throw error("checkpoint", "\"" + a.name + "\" has shape " + to_string(a.extents) +
+                                    " of routed rows, but files have no routes. Combine the rows "
+                                    "first.");
     names.push_back(a.name);
   }
   std::sort(names.begin(), names.end());

@@ -135,9 +135,11 @@ std::string plan_text(Model const& model) {
 }
 
 /// Returns the options with more metadata: the seed of the model, its plan if it has wires or
-/// delays, and the numbers of squares of its gradients if updates did not square all of them.
+/// delays, and the numbers of squares of its gradients if updates did not square all of them. Drops
+/// such entries of another training, as in the metadata of an index that was loaded.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
+  for (auto const* key : {wire_key, delay_key, squares_key}) options.metadata.erase(key);
   options.metadata[seed_key] = std::to_string(t.model().seed());
   if (search::has_wires(t.model().plan())) options.metadata[wire_key] = plan_text(t.model());
   if (search::has_delays(t.model().plan()))

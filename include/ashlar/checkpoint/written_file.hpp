@@ -5,6 +5,7 @@
 
 // A file of a checkpoint, or a .npy file, while it is written.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,8 @@ class written_file {
   void write(std::int64_t position, void const* data, std::int64_t bytes) const {
     auto const* next = static_cast<std::byte const*>(data);
     while (bytes > 0) {
-      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(bytes), position);
+      auto const part = std::min(bytes, ashlar::detail::most_bytes_at_once);
+      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(part), position);
       if (done < 0 && errno == EINTR) continue;
       refuse_if(done < 0 ? errno : done == 0 ? EIO : 0);
       next += done, position += done, bytes -= done;

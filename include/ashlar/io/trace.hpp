@@ -17,6 +17,8 @@
 // the step. In a pipeline ranks have different programs, so each group of tracks is written by
 // itself (trace_events) and then joined with the others.
 
+#include <ios>
+#include <locale>
 #include <ostream>
 #include <span>
 #include <sstream>
@@ -25,6 +27,7 @@
 
 #include <ashlar/step/text.hpp>
 #include <ashlar/step/timeline.hpp>
+#include <ashlar/support/json_text.hpp>
 
 namespace ashlar::io {
 
@@ -39,7 +42,11 @@ namespace detail {
 
 class trace_writer {
  public:
-  trace_writer(step::problem const& net, step::program const& p) : net_(net), p_(p) {}
+  trace_writer(step::problem const& net, step::program const& p) : net_(net), p_(p) {
+    out_.imbue(std::locale::classic());  // JSON has a decimal point
+    out_.setf(std::ios::fixed, std::ios::floatfield);
+    out_.precision(3);
+  }
 
   std::string written(traced_step const& step, int group) {
     name_group(group, step.name);
@@ -55,8 +62,8 @@ class trace_writer {
   }
   void name_group(int group, std::string const& name) {
     next();
-    out_ << R"({"ph":"M","name":"process_name","pid":)" << group << R"(,"args":{"name":")" << name
-         << "\"}}";
+    out_ << R"({"ph":"M","name":"process_name","pid":)" << group << R"(,"args":{"name":)"
+         << json_text(name) << "}}";
     next();
     out_ << R"({"ph":"M","name":"thread_name","pid":)" << group
          << R"(,"tid":0,"args":{"name":"work"}})";
@@ -67,8 +74,8 @@ class trace_writer {
   void event(char const* phase, int group, std::string const& name, char const* category,
              double at) {
     next();
-    out_ << R"({"ph":")" << phase << R"(","pid":)" << group << R"(,"tid":0,"name":")" << name
-         << R"(","cat":")" << category << R"(","ts":)" << 1e6 * at;
+    out_ << R"({"ph":")" << phase << R"(","pid":)" << group << R"(,"tid":0,"name":)"
+         << json_text(name) << R"(,"cat":")" << category << R"(","ts":)" << 1e6 * at;
   }
 
   void write_action(int group, step::action const& a, step::time_span const& when) {

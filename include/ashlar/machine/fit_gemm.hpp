@@ -61,8 +61,9 @@ inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
 
 }  // namespace detail
 
-/// Fits the rate and gemm_half to the samples. Throws ashlar::error if a time or an extent is not
-/// above zero, or if all samples have the same extents.
+/// Fits the rate and gemm_half to the samples. Products whose time hardly depends on their extents
+/// say little about gemm_half, so it is at most about 16 times the largest extent. Throws
+/// ashlar::error if a time or an extent is not above zero, or if all samples have the same extents.
 inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   char const* const me = "fit_gemm";
   bool differ = false;
@@ -76,13 +77,18 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
                         " samples do not determine flops and gemm_half. Measure several extents.");
-  // Tries gemm_half on a grid, and then values at ever smaller distances around the best one. This
-  // finds the best value if the error has a single minimum, as it had in all measurements so far.
-  double best = 0, step = most / 64;
+  // Tries gemm_half on a grid up to the largest extent, or further while the last value is the best
+  // one, and then values at ever smaller distances around the best one. This finds the best value
+  // if the error has a single minimum, as it had in all measurements so far.
+  double best = 0, end = most;
   auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
-  for (double h = 0; h <= most; h += step)
-    if (squares(h) < squares(best)) best = h;
-  for (; step > 1e-9 * most; step /= 2)
+  while (true) {
+    for (int i = 0; i <= 64; ++i)
+      if (double const h = end * i / 64; squares(h) < squares(best)) best = h;
+    if (best < end || end >= 16 * most) break;
+    end *= 2;
+  }
+  for (double step = end / 64; step > 1e-9 * end; step /= 2)
     for (double const h : {best - step, best + step})
       if (h >= 0 && squares(h) < squares(best)) best = h;
   gemm_fit fit{1 / detail::half_trial(samples, best).inverse, best, {}};

@@ -32,8 +32,8 @@ struct device_peak {
   double flops[4];        ///< operations per second, indexed by arithmetic
 };
 
-/// The first entry whose name is a part of the device's name applies. So a name must come before
-/// any name that it contains, such as "H100 PCIe" before "H100".
+/// The first entry whose name is a part of the device's name, without a digit behind it, applies.
+/// So a name must come before any name that it contains, such as "H100 PCIe" before "H100".
 inline constexpr device_peak device_peaks[] = {
     {"A100", {19.5e12, 19.5e12, 156e12, 312e12}},   {"H100 NVL", {60e12, 60e12, 417.5e12, 835e12}},
     {"H100 PCIe", {51e12, 51e12, 378e12, 756e12}},  {"H100", {67e12, 67e12, 494.5e12, 989e12}},
@@ -43,14 +43,20 @@ inline constexpr device_peak device_peaks[] = {
 /// Returns the peak rate, in operations per second, of a device. `device` is the name that the
 /// driver reports. Returns 0 if no entry of the list applies.
 constexpr double peak_flops(std::string_view device, arithmetic a) {
-  for (auto const& known : device_peaks)
-    if (device.find(known.name) != std::string_view::npos) return known.flops[static_cast<int>(a)];
+  for (auto const& known : device_peaks) {
+    auto const at = device.find(known.name);
+    if (at == std::string_view::npos) continue;
+    auto const rest = device.substr(at + known.name.size());
+    if (rest.empty() || rest[0] < '0' || rest[0] > '9') return known.flops[static_cast<int>(a)];
+  }
   return 0;
 }
 
 static_assert(peak_flops("NVIDIA H200", arithmetic::bfloat16) == 989e12);
 static_assert(peak_flops("NVIDIA H100 PCIe", arithmetic::tf32) == 378e12);
 static_assert(peak_flops("NVIDIA GH200 480GB", arithmetic::float32) == 67e12);
+static_assert(peak_flops("NVIDIA A100-SXM4-80GB", arithmetic::float32) == 19.5e12);
+static_assert(peak_flops("NVIDIA RTX A1000", arithmetic::float32) == 0);
 static_assert(peak_flops("NVIDIA T4", arithmetic::float32) == 0);
 
 }  // namespace ashlar

@@ -23,7 +23,17 @@ struct axis_name {
   constexpr axis_name(std::string_view name) {
     if (name.empty() || name.size() > sizeof text)
       throw std::invalid_argument("axis_name: a mesh axis needs a name of 1 to 16 characters");
-    for (char c : name) text[length++] = c;
+    for (char c : name) {
+      if (!permits(c))
+        throw std::invalid_argument(
+            "axis_name: the name of a mesh axis may contain only letters, digits and '_'");
+      text[length++] = c;
+    }
+  }
+
+  /// Returns whether names may contain the character. The text form of a mesh needs the others.
+  static constexpr bool permits(char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   }
 
   constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }

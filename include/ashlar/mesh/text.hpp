@@ -78,8 +78,7 @@ ASHLAR_INLINE topology parse_topology(std::string_view text) {
     auto const tier = colon == std::string_view::npos ? "" : number.substr(colon + 1);
     number = number.substr(0, colon);
     for (char c : name)
-      if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')))
-        fail("an axis name may contain only letters, digits and '_'");
+      if (!axis_name::permits(c)) fail("an axis name may contain only letters, digits and '_'");
     if (name.size() > sizeof(axis_name::text)) fail("an axis name is longer than 16 characters");
     if (number.empty() || number.size() > 6) fail("an extent is not a number from 1 to 999999");
     int extent = 0;

@@ -85,9 +85,8 @@ class executor {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
   }
 
-  /// Makes every later run record the start and the end of each action, in seconds since the start
-  /// of the run.
-  void record_times() { times_.resize(program_->actions.size()); }
+  /// Makes later runs record when each action starts and ends, in seconds since the run's start.
+  void record_times() { records_times_ = true; }
   std::vector<step::time_span> const& times() const { return times_; }
   /// Returns how many seconds the last run waited for sends to and receives from other parts of a
   /// pipeline's mesh.
@@ -95,15 +94,15 @@ class executor {
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
   void run(int first, int last, step_input<Processor> const& input) {
+    if (records_times_) times_.resize(program_->actions.size());
     begun_ = {};
     waited_ = 0;
     perform(first, last, input);
   }
 
-  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
-  /// to the placement of storage. Must be called after the updates of a step, and counts as a part
-  /// of the last run. Does nothing if the program makes these redistributions at the start of a
-  /// step (program::renews_first). Communicates: these redistributions.
+  /// Moves every parameter that is updated at one placement and stored at another to the placement
+  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
+  /// Does nothing if steps begin with it (program::renews_first). Communicates: redistributions.
   void renew() {
     if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
@@ -388,7 +387,8 @@ class executor {
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
-  std::vector<step::time_span> times_;
+  bool records_times_ = false;
+  std::vector<step::time_span> times_;  // empty before the first recorded run
   stopwatch begun_;
   double waited_ = 0;
 };

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -43,12 +44,14 @@ inline std::filesystem::path end_of_links(std::filesystem::path path) {
   return path;
 }
 
+/// The most bytes that are read or written at once. macOS refuses more than 2 GiB.
+inline constexpr std::int64_t most_bytes_at_once = std::int64_t{1} << 30;
+
 /// Writes `bytes` bytes to the open file `file`. Returns 0, or an error number.
 inline int write_all(int file, void const* data, std::size_t bytes) {
   auto const* next = static_cast<char const*>(data);
   while (bytes > 0) {
-    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB at once
-    auto const written = ::write(file, next, std::min(bytes, most));
+    auto const written = ::write(file, next, std::min<std::size_t>(bytes, most_bytes_at_once));
     if (written == 0) return EIO;
     if (written < 0 && errno != EINTR) return errno;
     if (written > 0) next += written, bytes -= static_cast<std::size_t>(written);

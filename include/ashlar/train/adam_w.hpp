@@ -19,6 +19,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include <ashlar/train/optimizer.hpp>
 
@@ -51,7 +52,8 @@ struct adam_w {
     require_option("adam_w", "lr", lr, 0);
     require_option("adam_w", "beta1", beta1, 0, 1);
     require_option("adam_w", "beta2", beta2, 0, 1);
-    require_option("adam_w", "epsilon", epsilon, 0);
+    // An element whose gradients were all zero is divided by epsilon, also in float.
+    require_option("adam_w", "epsilon", epsilon, std::numeric_limits<float>::min());
     require_option("adam_w", "weight_decay", weight_decay, 0);
   }
 };

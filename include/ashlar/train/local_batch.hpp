@@ -117,11 +117,15 @@ class whole_room {
                       std::span(std::as_const(data_.targets)).subspan(i * rows, rows));
         }
       });
-    if (!fault.empty()) {
-      std::fill(data_.inputs.begin(), data_.inputs.end(), input(0));
-      std::fill(data_.targets.begin(), data_.targets.end(), target(0));
-    }
+    if (!fault.empty()) zeros(model);
     return fault;
+  }
+  /// Fills the arrays with zeros, and returns them.
+  batch_data<input, target> const& zeros(Model const& model) {
+    auto const parts = static_cast<std::size_t>(model.micro_batches());
+    data_.inputs.assign(static_cast<std::size_t>(model.inputs()) * parts, input(0));
+    data_.targets.assign(static_cast<std::size_t>(model.rows()) * parts, target(0));
+    return data_;
   }
   batch_data<input, target> const& data() const { return data_; }
 

@@ -37,6 +37,7 @@
 #include <ashlar/comm/long_work.hpp>
 #include <ashlar/comm/mpi/mailbox.hpp>
 #include <ashlar/comm/stale_exchange.hpp>
+#include <ashlar/nn/batch_part.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/nn/route_book.hpp>
 #include <ashlar/support/exception_watch.hpp>
@@ -60,10 +61,12 @@ class stale_training {
 
  public:
   /// Returns a stale training of the model, or null if its plan is synchronous. `optimizer` is the
-  /// state that updates use; it and the model must outlive the result. Collective over the mesh.
-  /// Throws ashlar::error if the net or the options need what only synchronous steps have.
+  /// state that updates use; it and the model must outlive the result. `part` is what this rank
+  /// reads of a micro-batch. Collective over the mesh. Throws ashlar::error if the net or the
+  /// options need what only synchronous steps have.
   static std::unique_ptr<stale_training> begin(Model& model, state& optimizer,
-                                               trainer_options const& options) {
+                                               trainer_options const& options,
+                                               nn::batch_part const& part) {
     if (!search::is_stale(model.plan())) return nullptr;
     if (std::isfinite(options.clip))
       throw error("trainer",
@@ -75,7 +78,7 @@ class stale_training {
                   "ranks in each step, but parameters of the plan are stale. Give a plan without "
                   "staleness.");
     if constexpr (processor::is_host)
-      return std::unique_ptr<stale_training>(new stale_training(model, optimizer, options));
+      return std::unique_ptr<stale_training>(new stale_training(model, optimizer, options, part));
     else return nullptr;  // nn::place refuses such plans on devices
   }
   stale_training(stale_training const&) = delete;
@@ -103,11 +106,6 @@ class stale_training {
     if (!fault.empty()) throw error("trainer", fault);
     auto const& mesh = model_->mesh();
     mesh.note_step(step);
-    auto const parts = static_cast<std::size_t>(model_->micro_batches());
-    auto const inputs = data.inputs.size() / parts, rows = data.targets.size() / parts;
-    for (std::size_t i = 0; i < parts; ++i)
-      model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
-                    std::span(data.targets).subspan(i * rows, rows));
     take_values();
     double total = 0;
     auto input = model_->input_of(data.inputs, data.targets, step * model_->micro_batches(),
@@ -129,7 +127,7 @@ class stale_training {
 
     step_report report;
     report.step = step;
-    report.loss = total * mesh.ranks() / static_cast<double>(in_mean);
+    report.loss = targets_ > 0 ? total / static_cast<double>(targets_) : 0;
     report.gradient_norm = std::sqrt(norm) * mesh.ranks();
     report.learning_rate_factor = schedule_(step);
     detail::require_finite_factor(step, report.learning_rate_factor);
@@ -203,9 +201,11 @@ class stale_training {
     letters_exchange const* of;
   };
 
-  stale_training(Model& model, state& optimizer, trainer_options const& options)
+  stale_training(Model& model, state& optimizer, trainer_options const& options,
+                 nn::batch_part const& part)
       : model_(&model), optimizer_(&optimizer), schedule_(options.schedule),
-        total_(model.mesh(), 2), owned_(owned_by_ranks(model)),
+        targets_(part.target.elements() * model.micro_batches()), total_(model.mesh(), 2),
+        owned_(owned_by_ranks(model)),
         exchange_(
             model.mesh().rank(), model.plan().staleness, parts_of(owned_),
             [this](std::span<T const> gradient, std::int64_t step) { update(gradient, step); },
@@ -329,6 +329,7 @@ class stale_training {
   Model* model_;
   state* optimizer_;
   std::function<double(std::int64_t)> schedule_;
+  std::int64_t targets_;    // of this rank's samples in a step
   nn::kept<double> total_;  // this rank's summed loss, and the sum of its gradient's squares
   std::vector<std::vector<owned_parameter>> owned_;  // by owner
   letters_exchange exchange_;

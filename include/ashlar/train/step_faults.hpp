@@ -5,7 +5,8 @@
 
 // Finds out which rank is at fault when something is wrong with a training step:
 //
-//   refuse_sizes               the data of a step have other sizes than the model's batch
+//   batch_fault                the data of a step have other sizes than the model's batch, or an id
+//                              or a target out of range; throws nothing
 //   refuse_different_batches   ranks passed different data; throws on every rank
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
 //   refuse_no_targets          the mean of the loss leaves out every target
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/throw_together.hpp>
 #include <ashlar/plan/wire.hpp>
 #include <ashlar/step/plan.hpp>
 #include <ashlar/support/accumulation.hpp>
@@ -41,6 +43,21 @@ template <class Model>
                              (context > 0 ? " The last " + std::to_string(context) +
                                                 " inputs of each micro-batch are its context."
                                           : ""));
+}
+
+/// Returns what is wrong with the whole batch of a step, or an empty text. Communicates nothing.
+template <class Model, class Data>
+std::string batch_fault(Model const& model, Data const& data) {
+  auto const parts = static_cast<std::size_t>(model.micro_batches());
+  auto const x = static_cast<std::size_t>(model.inputs());
+  auto const rows = static_cast<std::size_t>(model.rows());
+  return fault_of([&] {
+    if (data.inputs.size() != x * parts || data.targets.size() != rows * parts)
+      refuse_sizes(model, data.inputs.size(), data.targets.size());
+    for (std::size_t i = 0; i < parts; ++i)
+      model.check(std::span(data.inputs).subspan(i * x, x),
+                  std::span(data.targets).subspan(i * rows, rows));
+  });
 }
 
 /// Throws an error that names a rank whose batch differs from that of rank 0. `hash` is the hash of

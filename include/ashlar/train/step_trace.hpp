@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/throw_together.hpp>
 #include <ashlar/io/trace.hpp>
 #include <ashlar/support/whole_file.hpp>
 #include <ashlar/train/trainer.hpp>
@@ -50,7 +51,8 @@ std::vector<std::string> texts_of_ranks(Mesh const& m, std::string const& mine) 
 }  // namespace detail
 
 /// Writes the trace on rank 0. All ranks must call this function, because it communicates the
-/// events of each rank. Throws ashlar::error if no step was recorded or the file cannot be written.
+/// events of each rank. Throws ashlar::error on every rank if no step was recorded or the file
+/// cannot be written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();
@@ -68,13 +70,15 @@ void write_step_trace(std::string const& path, Trainer const& t) {
   int const group = (part != nullptr ? part->position : 0) * stage.ranks() + stage.rank();
   auto const& net = t.model().problem();
   auto groups = detail::texts_of_ranks(m, io::trace_events(net, p, mine, group));
-  if (m.rank() != 0) return;
-  if (part == nullptr)
-    groups.push_back(io::trace_events(
-        net, p, {"predicted", step::timeline_of(p, m.machine()).actions}, m.ranks()));
-  std::ostringstream text;
-  io::write_trace(text, groups);
-  write_whole(path, text.str(), "write_step_trace");
+  work_together(m, "write_step_trace", "writes a file", [&] {
+    if (m.rank() != 0) return;
+    if (part == nullptr)
+      groups.push_back(io::trace_events(
+          net, p, {"predicted", step::timeline_of(p, m.machine()).actions}, m.ranks()));
+    std::ostringstream text;
+    io::write_trace(text, groups);
+    write_whole(path, text.str(), "write_step_trace");
+  });
 }
 
 }  // namespace ashlar::train

@@ -80,25 +80,23 @@ class trainer {
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.graph) replayed_step<Model>::check(model);
-    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_);
+    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_, part_);
   }
 
   trainer(trainer&&) = default;
   trainer& operator=(trainer&&) = delete;
   ~trainer() {}  // a member of the class, so that it is compiled with the others
 
-  /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if sizes
-  /// of the data do not fit the model, if ranks pass different data, or if the loss or gradient
-  /// norm is not finite. In the checked mode of the mesh, also throws if ranks that hold the same
-  /// part of a parameter have different values after the step.
+  /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if the
+  /// data of any rank have other sizes than the model's batch or an id or a target out of range, if
+  /// the ranks pass different data, or if the loss or gradient norm is not finite. In the checked
+  /// mode of the mesh, also throws if ranks that hold the same part of a parameter have different
+  /// values after the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
-    auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
-    auto const inputs = static_cast<std::size_t>(model_->inputs());
-    auto const rows = static_cast<std::size_t>(model_->rows());
-    if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
-      detail::refuse_sizes(*model_, data.inputs.size(), data.targets.size());
-    return run(data, model_->targets_in_mean(data.targets), {}, [&] {
+    auto const fault = detail::batch_fault(*model_, data);
+    auto const& used = fault.empty() ? data : room_.zeros(*model_);
+    return run(used, model_->targets_in_mean(used.targets), fault, [&] {
       return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
     });
   }
@@ -127,15 +125,12 @@ class trainer {
   step_report step(Local const& local) {
     auto const fault = room_.set(*model_, part_, local);
     auto const& mesh = model_->mesh();
-    if (mesh.ranks() == 1 && !fault.empty()) throw error("trainer", fault);
-    if (mesh.is_checked()) {
+    if (mesh.is_checked() && mesh.ranks() > 1) {
       throw_together(mesh, "trainer", fault);
       detail::compare_parts(mesh, part_, local, step_);
     }
-    // Without the checked mode, a rank with a fault takes part in the step with zeros. Its hash
-    // differs from the others' hash, which is 1. All ranks learn this from a sum of the step.
     return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
-               [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
+               [] { return 1u; });
   }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
@@ -206,14 +201,16 @@ class trainer {
   /// Returns the program of the last step, or of step 0 if none was made yet, after the passes that
   /// trainer_options::overlap asks for.
   step::program const& program() const { return programs_.program(); }
-  /// Returns when each action of the last step began and ended; empty without record_times.
+  /// Returns when each action of the last step began and ended; empty without record_times, and
+  /// before the first step.
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
-  /// Performs one step on data whose sizes were checked. The loss is the mean over `in_mean`
-  /// targets of all micro-batches on all ranks. hash_of() returns the same number on all
-  /// ranks if their data belong to the same batch. `fault` says what is wrong with this rank's
-  /// data, or is empty.
+  /// Performs one step on data that were checked. The loss is the mean over `in_mean` targets of
+  /// all micro-batches on all ranks. hash_of() returns the same number on all ranks if their data
+  /// belong to the same batch. `fault` says what is wrong with this rank's data, or is empty. After
+  /// a fault, `data` are zeros, with which the rank takes part in the step. Its hash then differs
+  /// from those of the other ranks. So all ranks learn of the fault from a sum of the step.
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
@@ -226,10 +223,8 @@ class trainer {
     step_clock const clock(*model_);
     double const targets = static_cast<double>(std::max<std::int64_t>(in_mean, 1));
     auto const& mesh = model_->mesh();
+    if (mesh.ranks() == 1 && !fault.empty()) throw error("trainer", fault);
     programs_.take(step_);
-    auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
-    auto const inputs = static_cast<std::size_t>(model_->inputs());
-    auto const rows = static_cast<std::size_t>(model_->rows());
     auto const& on = mesh.processor();
     [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());
     mesh.note_step(step_);
@@ -239,14 +234,13 @@ class trainer {
       graph_.run(mesh,
                  [&] { make_gradients(model_->input_of(graph_.places(), first, totals_.data())); });
     } else {
-      for (std::size_t i = 0; i < micro_batches; ++i)
-        model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
-                      std::span(data.targets).subspan(i * rows, rows));
       auto input = model_->input_of(data.inputs, data.targets, first, totals_.data());
       input.scale = 1.0 / targets;
       make_gradients(input);
     }
-    std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
+    std::uint64_t const hash = mesh.ranks() == 1 ? 0
+                               : fault.empty()   ? hash_of()
+                                                 : 2 + static_cast<std::uint64_t>(mesh.rank());
     auto const totals = sum_totals(hash, fault,
                                    clock.seconds() - programs_.walker().seconds_waited());
     if (in_mean == 0) detail::refuse_no_targets(step_);  // sum_totals has compared the batches
@@ -281,7 +275,7 @@ class trainer {
     renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
-    clock.write_to(report, static_cast<double>(rows * micro_batches));
+    clock.write_to(report, static_cast<double>(data.targets.size()));
     if (is_pipeline() && report.measures_communication)
       report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
     report.predicted_bubble = options_.bubble;

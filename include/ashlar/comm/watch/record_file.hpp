@@ -39,59 +39,45 @@ ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <locale>
 #include <sstream>
 
 #include <unistd.h>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/support/json_text.hpp>
 
 namespace ashlar::watch {
-namespace detail {
-
-/// Returns `text` as a JSON string, with its quotes.
-inline std::string quoted(std::string const& text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    auto const code = static_cast<unsigned char>(c);
-    char escaped[8];
-    if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (code < 0x20)
-      out.append(escaped,
-                 static_cast<std::size_t>(std::snprintf(escaped, sizeof escaped, "\\u%04x", code)));
-    else out += c;
-  }
-  return out + '"';
-}
-
-}  // namespace detail
 
 ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diagnosis,
                                       std::span<rank_report const> reports) {
-  using detail::quoted;
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // JSON has a decimal point
   out << "{\"format\": \"ashlar flight record\", \"version\": 1,\n \"mesh\": "
-      << quoted(to_string(t)) << ",\n \"diagnosis\": " << quoted(diagnosis) << ",\n \"ranks\": [";
+      << json_text(to_string(t)) << ",\n \"diagnosis\": " << json_text(diagnosis)
+      << ",\n \"ranks\": [";
   char const* rank_comma = "\n  ";
   for (auto const& r : reports) {
     out << rank_comma << "{\"rank\": " << r.rank;
     rank_comma = ",\n  ";
     if (!r.silence.empty()) {
-      out << ", \"silence\": " << quoted(r.silence) << '}';
+      out << ", \"silence\": " << json_text(r.silence) << '}';
       continue;
     }
-    out << ", \"host\": " << quoted(r.host) << ", \"process\": " << r.process
-        << ", \"work\": " << quoted(r.work) << ", \"waits\": " << r.waits << ",\n   \"begun\": {";
+    out << ", \"host\": " << json_text(r.host) << ", \"process\": " << r.process
+        << ", \"work\": " << json_text(r.work) << ", \"waits\": " << r.waits
+        << ",\n   \"begun\": {";
     char const* comma = "";
     for (auto const& [axes, count] : r.begun) {
-      out << comma << quoted(axes) << ": " << count;
+      out << comma << json_text(axes) << ": " << count;
       comma = ", ";
     }
     out << "},\n   \"operations\": [";
     comma = "\n    ";
     for (auto const& o : r.operations) {
-      out << comma << "{\"number\": " << o.number << ", \"axes\": " << quoted(o.axes)
+      out << comma << "{\"number\": " << o.number << ", \"axes\": " << json_text(o.axes)
           << ", \"ended\": " << (o.has_ended ? "true" : "false") << ", \"age\": " << o.age
-          << ", \"step\": " << o.step << ", \"text\": " << quoted(o.text) << '}';
+          << ", \"step\": " << o.step << ", \"text\": " << json_text(o.text) << '}';
       comma = ",\n    ";
     }
     out << "]}";

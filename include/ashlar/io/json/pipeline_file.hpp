@@ -85,13 +85,23 @@ inline void put_schedule(nlohmann::ordered_json& j, pipelines::schedule const& s
 
 }  // namespace detail
 
-/// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the file cannot be written.
+/// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the plan is of another net,
+/// if it has what is not for pipeline stages (nn/place.hpp), or if the file cannot be written.
 template <int N>
 void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
   if (search::has_delays(p.chosen))
     throw error("save_pipeline",
                 "delayed gradients are not for pipeline stages. Give a plan without delays.");
+  if (search::is_stale(p.chosen))
+    throw error("save_pipeline",
+                "stale parameters are not for pipeline stages. Give a plan without staleness, or "
+                "save a plan of one stage with save_plan.");
+  if (search::has_rows(p.chosen))
+    throw error("save_pipeline",
+                "gradients in rows are not for pipeline stages. Give a plan without sync::rows, or "
+                "save a plan of one stage with save_plan.");
+  detail::require_own_plan("save_pipeline", net, p.chosen);
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();

@@ -33,7 +33,7 @@ namespace ashlar::io {
 /// An array in a safetensors file.
 struct safetensors_entry {
   std::string name;
-  std::string type;  ///< F32, F64, BF16, I32, I64 or another type of the format
+  std::string type;  ///< F32, F64, BF16, I32, I64 or another type, also one that is unknown here
   std::vector<std::int64_t> extents;
   std::int64_t begin = 0, end = 0;  ///< the position in bytes, from the start of the data
 };
@@ -85,14 +85,14 @@ inline std::int64_t safetensors_element_size(std::string_view type) {
   return 0;
 }
 
-/// Returns the bytes that an entry must have, or -1 if an extent is negative, the number does not
-/// fit into 64 bits, or the type is unknown.
-inline std::int64_t bytes_of(safetensors_entry const& e) {
-  std::int64_t bytes = safetensors_element_size(e.type);
-  if (bytes == 0) return -1;
+/// Returns whether an entry has the bytes that its type and extents need. If the type is unknown,
+/// returns whether the number of elements fits into 64 bits.
+inline bool has_its_bytes(safetensors_entry const& e) {
+  auto const of_element = safetensors_element_size(e.type);
+  std::int64_t bytes = std::max<std::int64_t>(of_element, 1);
   for (auto const n : e.extents)
-    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes)) return -1;
-  return bytes;
+    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes)) return false;
+  return of_element == 0 || bytes == e.end - e.begin;
 }
 
 /// Reads the entries from the JSON of a file whose arrays have `data_bytes` bytes in all. Throws
@@ -120,7 +120,7 @@ inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_b
       throw error(name, "its data are from byte " + std::to_string(e.begin) + " to " +
                             std::to_string(e.end) + ", but the file has " +
                             std::to_string(data_bytes) + " bytes of data.");
-    if (bytes_of(e) != e.end - e.begin)
+    if (!has_its_bytes(e))
       throw error(name, "its type " + e.type + " and shape do not have the " +
                             std::to_string(e.end - e.begin) + " bytes of its data.");
     header.entries.push_back(std::move(e));

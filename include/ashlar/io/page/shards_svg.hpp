@@ -15,6 +15,7 @@
 // A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 parts, at
 // equal distances, are drawn.
 
+#include <charconv>
 #include <string>
 
 #include <ashlar/io/page/colour.hpp>
@@ -71,10 +72,11 @@ inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topolog
   return first == end ? std::array{0, end} : std::array{first, end};
 }
 
+/// Returns a number with four digits and, in every locale, a decimal point.
 inline std::string number(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+  auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 4);
+  return {text, end.ptr};
 }
 
 /// Returns an SVG element that shows the shards of a tensor with extents `s` and placement `p`.
