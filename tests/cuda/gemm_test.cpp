@@ -7,16 +7,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <ashlar/device/cuda/gemm.hpp>
+#include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/gemm.hpp>
 
 #include "cuda/device_arrays.hpp"
 #include "support/kernel_values.hpp"
+#include "support/message_of.hpp"
 
 using namespace ashlar_test;
 namespace host = ashlar::device::host;
@@ -113,4 +116,45 @@ TEST_CASE("tf32_and_tuned_products_agree_within_their_precision") {
   device_arrays device;
   check_products<float>(device, {.float_mode = cuda::float_products::tf32}, 2e-2);
   check_products<float>(device, {.tune = true}, 1e-5);
+}
+
+TEST_CASE("a_bfloat16_product_is_rounded_once") {
+  // The values are small integers, so every order of the additions gives the same sum in float.
+  using ashlar::bfloat16;
+  device_arrays device;
+  cuda::gemm_engine engine(device.memory(), device.queue());
+  std::int64_t const m = 8, n = 16, k = 8192;
+  std::vector<bfloat16> a, b, expected;
+  std::minstd_rand random(1);
+  for (std::int64_t i = 0; i < m * k; ++i) a.emplace_back(static_cast<float>(random() % 5));
+  for (std::int64_t i = 0; i < k * n; ++i) b.emplace_back(static_cast<float>(random() % 5));
+  for (std::int64_t r = 0; r < m; ++r)
+    for (std::int64_t c = 0; c < n; ++c) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < k; ++i)
+        sum += static_cast<float>(a[size_of(r * k + i)]) *
+               static_cast<float>(b[size_of(i * n + c)]);
+      expected.emplace_back(sum);
+    }
+  auto const on_a = device.upload(a), on_b = device.upload(b);
+  auto on_c = device.make<bfloat16>(m * n);
+  engine.gemm(false, false, m, n, k, 1, on_a.data(), k, on_b.data(), n, 0, on_c.data(), n);
+  CHECK(device.download(on_c) == expected);
+}
+
+TEST_CASE("the_first_product_is_refused_in_a_capture") {
+  device_arrays device;
+  cuda::gemm_engine engine(device.memory(), device.queue());
+  auto const x = device.upload(std::vector<float>{2});
+  auto y = device.make<float>(1);
+  auto const multiply = [&] {
+    engine.gemm(false, false, 1, 1, 1, 1, x.data(), 1, x.data(), 1, 0, y.data(), 1);
+  };
+  {
+    cuda::capturing const captured(device.queue());
+    CHECK(has(message_of(multiply),
+              "gemm: a CUDA graph is being captured, and the first product of a mesh allocates"));
+  }
+  multiply();
+  CHECK(device.download(y) == std::vector<float>{4});
 }

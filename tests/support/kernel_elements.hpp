@@ -169,6 +169,9 @@ void check_random(Machine& m) {
         host::fill_uniform<T>(7, 3, first, n, A(0), A(1), expected.data());
         fill_uniform(m.queue(), 7, 3, first, n, A(0), A(1), made.data());
         CHECK(m.download(made) == expected);
+        host::fill_uniform<T>(7, 3, first, n, A(1), A(2), expected.data());
+        fill_uniform(m.queue(), 7, 3, first, n, A(1), A(2), made.data());
+        CHECK(m.download(made) == expected);
         host::fill_normal<T>(7, 3, first, n, A(0), A(1), expected.data());
         fill_normal(m.queue(), 7, 3, first, n, A(0), A(1), made.data());
         CHECK(gap(m.download(made), expected) < 1e-3 * tolerance<T>());

@@ -5,6 +5,7 @@
 // Test cases for meshes of ranks with one device each. They run on a real device (tests/cuda) and
 // on the fake device (tests/cuda/fake). Every rank calls each function. A failure throws.
 
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -113,7 +114,7 @@ inline void redistribute_beside(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Checks all-reduces of values in host memory: two sums and a maximum.
+/// Checks all-reduces of values in host memory: sums, and maxima, of which one is NaN.
 inline void reduce_values_of_the_host(world const& w) {
   mesh const m(w, {{"gpu", w.size()}});
   int const n = w.size();
@@ -123,6 +124,11 @@ inline void reduce_values_of_the_host(world const& w) {
   std::int64_t largest[] = {w.rank()};
   m.all_reduce(std::span<std::int64_t>(largest), ashlar::reduction::max);
   require(largest[0] == n - 1, "a maximum");
+  float extremes[] = {w.rank() == n - 1 ? std::numeric_limits<float>::quiet_NaN() : 1.0f,
+                      static_cast<float>(w.rank())};
+  m.all_reduce(std::span<float>(extremes), ashlar::reduction::max);
+  require(extremes[0] != extremes[0] && extremes[1] == static_cast<float>(n - 1),
+          "maxima of a NaN and of numbers");
 }
 
 /// Checks that tensors without elements can be redistributed, on two meshes that exist together.

@@ -171,10 +171,11 @@ std::vector<ashlar::redistribution_step> steps_of_one_axis() {
 }
 
 /// Lists the calls of a rank in one line, each with its kind, its peer and its number of elements.
-std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int rank) {
+std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int rank,
+                     ashlar::element_type type = ashlar::element_type::f32) {
   nccl_player player(on.t);
   auto const x = on.of(s, rank);
-  player.issue(rank, x, ashlar::element_type::f32, nullptr, nullptr, on.how);
+  player.issue(rank, x, type, nullptr, nullptr, on.how);
   std::string line;
   for (auto const& c : player.calls(rank)) {
     line += (line.empty() ? "" : " ") + std::string(to_string(c.kind));
@@ -214,6 +215,26 @@ TEST_CASE("uneven counts are one group of sends and receives") {
   CHECK(calls_of(one_row, steps_of_one_axis()[0], 1) == "group-start receive0:1 group-end");
   trial const nothing{{{"gpu", 2}}, {0, 5}, sums::library};
   for (auto const& s : steps_of_one_axis()) CHECK(calls_of(nothing, s, 1) == "");
+}
+
+TEST_CASE("maxima and minima of floats are computed by a kernel, because NCCL's lose NaN") {
+  using ashlar::element_type;
+  trial const even{{{"gpu", 2}}, {4, 6}, sums::library};
+  ashlar::placement const whole{ashlar::broadcast()}, rows{ashlar::split(0)};
+  for (auto const op : {ashlar::reduction::max, ashlar::reduction::min}) {
+    ashlar::placement const extremum{ashlar::partial(op)};
+    ashlar::redistribution_step const all{collective::all_reduce, {0}, extremum, whole},
+        parts{collective::reduce_scatter, {0}, extremum, rows};
+    for (auto const type : {element_type::f32, element_type::f64, element_type::bf16}) {
+      CHECK(calls_of(even, all, 0, type) ==
+            "group-start send1:12 receive1:12 group-end combine all-gather:12");
+      CHECK(calls_of(even, parts, 0, type) == "group-start send1:12 receive1:12 group-end combine");
+    }
+    for (auto const type : {element_type::i32, element_type::i64}) {
+      CHECK(calls_of(even, all, 0, type) == "all-reduce:24");
+      CHECK(calls_of(even, parts, 0, type) == "reduce-scatter:12");
+    }
+  }
 }
 
 TEST_CASE("ordered sums: the bits of every other transport") {

@@ -10,6 +10,7 @@
 #include <ashlar/device/host/random.hpp>
 #include <ashlar/device/normal.hpp>
 #include <ashlar/device/philox.hpp>
+#include <ashlar/device/uniform_range.hpp>
 
 #include "device_reference.hpp"
 
@@ -61,6 +62,36 @@ TEST_CASE_TEMPLATE("block_fills_equal_the_pointwise_functions_bit_for_bit", T, f
       CHECK(wrong == 0);
     }
   }
+}
+
+TEST_CASE_TEMPLATE("uniform_numbers_are_below_their_upper_bound", T, float, double,
+                   ashlar::bfloat16) {
+  using A = ashlar::accumulation_t<T>;
+  struct range {
+    A low, high;
+  };
+  for (auto const& [low, high] :
+       {range{0, 1}, {1, 2}, {-1, 0}, {-3, -2}, {A(0.25), A(1.0009765625)}, {A(1e30), A(2e30)}}) {
+    device::uniform_range<T> const of_words(low, high);
+    CHECK(static_cast<A>(of_words(ones)) < high);
+    CHECK(static_cast<A>(of_words(0)) == static_cast<A>(T(low)));
+    std::vector<T> values(5000);
+    device::host::fill_uniform(3, 9, 0, 5000, low, high, values.data());
+    int wrong = 0;
+    for (T const v : values) wrong += !(static_cast<A>(v) < high);
+    CHECK(wrong == 0);
+  }
+  CHECK(static_cast<A>(device::uniform_range<T>(2, 2)(ones)) == 2);
+}
+
+TEST_CASE("the_largest_bfloat16_below_a_bound") {
+  auto const largest = [](float low, float high) {
+    return static_cast<float>(device::uniform_range<ashlar::bfloat16>(low, high)(ones));
+  };
+  CHECK(largest(0, 1) == 1 - 0x1p-8f);
+  CHECK(largest(-3, -2) == -2 - 0x1p-6f);
+  CHECK(largest(0, 1.0009765625f) == 1);  // the bound itself is not a bfloat16
+  CHECK(largest(-1, 0) < 0);
 }
 
 TEST_CASE("float_draws_are_the_double_draws_rounded") {

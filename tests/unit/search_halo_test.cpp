@@ -183,6 +183,8 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   CHECK(memory.dx == read);
   CHECK(memory.exchanging == 2 * 4 * halo);
   CHECK(memory.adding == 2 * 4 * halo + halo);
+  // A device packs all that a rank receives and sends, also if that is more than the chunks of MPI.
+  CHECK(search::halo_memory_of(spec, along_gpu, t, 1 << 14).exchanging == 2 * 480 << 14);
   CHECK(bytes_of(spec).forward == bytes_of(without).forward + read + halo);
   CHECK(bytes_of(spec).saved == bytes_of(without).saved + halo);
   CHECK(bytes_of(spec).backward == bytes_of(without).backward + halo);

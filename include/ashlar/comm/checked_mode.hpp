@@ -11,10 +11,11 @@
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
 //   mesh.set_checked(true)   one mesh
 //
-// The comparison is an all-reduce of two numbers in the group. It finds ranks that ask for
-// different placements, shapes, element types or collectives along the same mesh axes. It does not
-// find ranks that wait along different axes, since these ranks never compare anything with each
-// other.
+// The comparison is an all-reduce of two numbers in the group, whose result the host reads. So
+// transfers of a captured graph (mesh::capture) are not compared. The comparison finds ranks that
+// ask for different placements, shapes, element types or collectives along the same mesh axes. It
+// does not find ranks that wait along different axes, since these ranks never compare anything with
+// each other.
 
 #include <algorithm>
 #include <cstdlib>

@@ -213,9 +213,9 @@ class basic_mesh {
   }
 
   /// In the checked mode, throws ashlar::error unless all members of the group are about to make
-  /// this transfer (checked_mode.hpp). Collective over the group.
+  /// this transfer (checked_mode.hpp). Collective over the group. Does nothing during a capture.
   void compare_with_group(transfer const& what, element_type type) const {
-    if (state_->is_checked)
+    if (state_->is_checked && !is_captured())
       detail::compare_with_group(*state_->back, operations(), *state_->plain, what, type,
                                  topology(), coordinate());
   }

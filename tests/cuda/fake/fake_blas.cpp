@@ -8,7 +8,9 @@
 //   types        A and B are 32F, 64F or 16BF; C and D have the same type, or 32F if A and B are
 //                16BF
 //   sums         in float or double, in increasing order of the contraction index; alpha, beta,
-//                bias and gelu are applied before the result is rounded once
+//                bias and gelu are applied before the result is rounded once. But unless the
+//                preference forbids it, half of each sum is rounded to the type of D before the
+//                other half is added, as an algorithm of cuBLASLt may do.
 //   epilogues    bias, gelu of the biased result with and without aux, dgelu
 //   proposals    as many algorithms as requested, all the same. As in cuBLASLt, no algorithm is
 //                proposed if a leading dimension is smaller than the number of rows, if the leading
@@ -48,10 +50,15 @@ struct matrix {
   std::int64_t stride = 0;
 };
 
+struct preference {
+  std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
+};
+
 /// These functions cast cuBLASLt's opaque handles. In this fake, the handles point to objects of
 /// the types above.
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
+preference& of(cublasLtMatmulPreference_t p) { return *reinterpret_cast<preference*>(p); }
 
 template <class Field>
 cublasStatus_t take(Field& field, void const* value, std::size_t size) {
@@ -84,8 +91,9 @@ bool is_supported(operation const& o, matrix const& a, matrix const& b, matrix c
 }
 
 template <class T, class C, class A>
-void multiply(operation const& o, A alpha, T const* a, matrix const& la, T const* b,
-              matrix const& lb, A beta, C const* c, matrix const& lc, C* d, matrix const& ld) {
+void multiply(operation const& o, bool stores_half, A alpha, T const* a, matrix const& la,
+              T const* b, matrix const& lb, A beta, C const* c, matrix const& lc, C* d,
+              matrix const& ld) {
   using ashlar::device::gelu;
   std::int64_t const depth = o.a == CUBLAS_OP_N ? la.columns : la.rows;
   std::int64_t const step_a = o.a == CUBLAS_OP_N ? la.leading : 1,
@@ -98,8 +106,10 @@ void multiply(operation const& o, A alpha, T const* a, matrix const& la, T const
         T const* x = a + e * la.stride + i * row_a;
         T const* y = b + e * lb.stride + j * column_b;
         A sum = 0;
-        for (std::int64_t k = 0; k < depth; ++k)
+        for (std::int64_t k = 0; k < depth; ++k) {
+          if (stores_half && k == depth / 2) sum = static_cast<A>(static_cast<C>(sum));
           sum += static_cast<A>(x[k * step_a]) * static_cast<A>(y[k * step_b]);
+        }
         sum *= alpha;
         if (beta != 0) sum += beta * static_cast<A>(c[e * lc.stride + j * lc.leading + i]);
         C* const aux = static_cast<C*>(o.aux) + j * o.aux_rows + i;
@@ -119,14 +129,14 @@ void multiply(operation const& o, A alpha, T const* a, matrix const& la, T const
 }
 
 template <class T, class C, class A>
-void give(cudaStream_t stream, operation const& o, void const* alpha, void const* a,
-          matrix const& la, void const* b, matrix const& lb, void const* beta, void const* c,
-          matrix const& lc, void* d, matrix const& ld) {
-  fake::enqueue(stream,
-                [=, by = *static_cast<A const*>(alpha), keep = *static_cast<A const*>(beta)] {
-                  multiply(o, by, static_cast<T const*>(a), la, static_cast<T const*>(b), lb, keep,
-                           static_cast<C const*>(c), lc, static_cast<C*>(d), ld);
-                });
+void give(cudaStream_t stream, operation const& o, bool stores_half, void const* alpha,
+          void const* a, matrix const& la, void const* b, matrix const& lb, void const* beta,
+          void const* c, matrix const& lc, void* d, matrix const& ld) {
+  fake::enqueue(
+      stream, [=, by = *static_cast<A const*>(alpha), keep = *static_cast<A const*>(beta)] {
+        multiply(o, stores_half, by, static_cast<T const*>(a), la, static_cast<T const*>(b), lb,
+                 keep, static_cast<C const*>(c), lc, static_cast<C*>(d), ld);
+      });
 }
 
 }  // namespace
@@ -188,25 +198,29 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t d,
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* p) {
-  return *p = reinterpret_cast<cublasLtMatmulPreference_t>(new int), CUBLAS_STATUS_SUCCESS;
+  return *p = reinterpret_cast<cublasLtMatmulPreference_t>(new preference), CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p) {
-  return delete reinterpret_cast<int*>(p), CUBLAS_STATUS_SUCCESS;
+  return delete &of(p), CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                                    cublasLtMatmulPreferenceAttributes_t,
-                                                    void const*, std::size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
+                                                    void const* value, std::size_t size) {
+  if (name == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) return take(of(p).schemes, value, size);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t, int wanted,
+                                              cublasLtMatmulPreference_t p, int wanted,
                                               cublasLtMatmulHeuristicResult_t found[], int* count) {
   *count = 0;
   if (!is_supported(of(operation), of(a), of(b), of(c), of(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
-  for (; *count < wanted; ++*count) found[*count] = {};
+  for (; *count < wanted; ++*count) {
+    found[*count] = {};
+    found[*count].algo.data[0] = (of(p).schemes & ~CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) != 0;
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -214,12 +228,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               void const* a, cublasLtMatrixLayout_t la, void const* b,
                               cublasLtMatrixLayout_t lb, void const* beta, void const* c,
                               cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
-                              cublasLtMatmulAlgo_t const*, void*, std::size_t,
+                              cublasLtMatmulAlgo_t const* algorithm, void*, std::size_t,
                               cudaStream_t stream) {
   auto const& o = of(operation);
   if (!is_supported(o, of(la), of(lb), of(lc), of(ld))) return CUBLAS_STATUS_INVALID_VALUE;
   auto const run = [&](auto const& kernel) {
-    kernel(stream, o, alpha, a, of(la), b, of(lb), beta, c, of(lc), d, of(ld));
+    kernel(stream, o, algorithm->data[0] != 0, alpha, a, of(la), b, of(lb), beta, c, of(lc), d,
+           of(ld));
     return CUBLAS_STATUS_SUCCESS;
   };
   if (of(la).type == CUDA_R_64F) return run(give<double, double, double>);

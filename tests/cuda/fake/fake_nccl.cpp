@@ -58,6 +58,19 @@ std::size_t bytes_of(ncclDataType_t type) {
   return static_cast<std::size_t>(size_of(type_of(type)));
 }
 
+/// Computes maxima or minima as NCCL does, which drops a NaN unless all values are NaN.
+template <class T>
+void extrema(bool largest, std::size_t n, std::vector<void const*> const& from, std::byte* to) {
+  for (std::size_t i = 0; i < n; ++i) {
+    T best = static_cast<T const*>(from[0])[i];
+    for (auto const* values : from) {
+      T const value = static_cast<T const*>(values)[i];
+      if (best != best || (largest ? value > best : value < best)) best = value;
+    }
+    reinterpret_cast<T*>(to)[i] = best;
+  }
+}
+
 void execute(std::vector<part> const& all) {
   std::size_t const p = all.size();
   part const& x = all[0];
@@ -84,8 +97,16 @@ void execute(std::vector<part> const& all) {
     auto const op = x.op == ncclSum   ? ashlar::reduction::sum
                     : x.op == ncclMax ? ashlar::reduction::max
                                       : ashlar::reduction::min;
-    ashlar::reduce_runs(op, static_cast<std::int64_t>(x.count), addends,
-                        ashlar::element_pointer(results[j].data(), type_of(x.type)));
+    auto* const to = results[j].data();
+    if (op != ashlar::reduction::sum && x.type == ncclFloat)
+      extrema<float>(op == ashlar::reduction::max, x.count, addends, to);
+    else if (op != ashlar::reduction::sum && x.type == ncclDouble)
+      extrema<double>(op == ashlar::reduction::max, x.count, addends, to);
+    else if (op != ashlar::reduction::sum && x.type == ncclBfloat16)
+      extrema<ashlar::bfloat16>(op == ashlar::reduction::max, x.count, addends, to);
+    else
+      ashlar::reduce_runs(op, static_cast<std::int64_t>(x.count), addends,
+                          ashlar::element_pointer(to, type_of(x.type)));
   }
   for (std::size_t j = 0; j < p; ++j)
     if (x.what != kind::reduce || j == root)

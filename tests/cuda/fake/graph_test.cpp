@@ -259,6 +259,14 @@ TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the 
   CHECK(has(text, "of 1048576 are free"));
   CHECK(has(text, "this mesh uses "));
   memory.release(most, 900 << 10);
+  {
+    // Half of the memory is free, but another arena keeps it. That arena then returns it.
+    ashlar::cuda::arena other_memory(pool, stream);
+    other_memory.release(other_memory.allocate(1 << 19), 1 << 19);
+    void* const taken = memory.allocate(900 << 10);
+    CHECK(other_memory.bytes_held() == 0);
+    memory.release(taken, 900 << 10);
+  }
   fake::set_machine({});
 }
 

@@ -101,6 +101,18 @@ TEST_CASE("steps as graphs and repeated steps agree bitwise") {
   same_bits({{"node", 2}, {"gpu", 2}}, 2, 5);
 }
 
+TEST_CASE("the checked mode lets transfers be captured") {
+  fake::all_ranks(2, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"gpu", 2}});
+    auto const problem = nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 1});
+    auto const plan = ashlar::search::data_parallel(problem, m.topology(), slow_ranks);
+    auto const expected = steps(m, plan, false, 4);
+    m.set_checked(true);
+    if (steps(m, plan, true, 4).numbers != expected.numbers)
+      throw std::logic_error("other losses or norms");
+  });
+}
+
 TEST_CASE("micro-batches that take turns agree bitwise with others, also as graphs") {
   ashlar::topology const t{{"gpu", 2}};
   fake::pause_up_to(20);

@@ -48,8 +48,11 @@ class handle {
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    // The communicators of a mesh can share buffers, because they use the same stream one after
-    // another.
+    // Says whether communicators that are split from this one share its buffers: NCCL reads this
+    // setting of the parent. Those of a part's groups do, because the part and its groups use the
+    // same stream one after another. The communicator of all ranks does not set it, so those that
+    // are split from it share nothing: the groups of the mesh, its parts, and crossings, which run
+    // at the same time as transfers.
     config.splitShare = is_alone ? 0 : 1;
     // NCCL writes the new communicator when the parent has ended the split, not before.
     parent.split(where_, color, key, &comm_, config);

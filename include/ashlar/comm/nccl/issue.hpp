@@ -16,8 +16,8 @@
 //   broadcast           one broadcast                         one broadcast
 //   reduce              one reduce                            one reduce
 //
-// With ordered sums (ASHLAR_NCCL_SUMS), and for sums by rank (comm/sum_order.hpp), reductions are
-// instead:
+// With ordered sums (ASHLAR_NCCL_SUMS), for sums by rank (comm/sum_order.hpp), and for maxima and
+// minima of floating-point elements, reductions are instead:
 //
 //   reduce_scatter, reduce   exchange, then sum
 //   all_reduce               exchange of parts, then sum, then one all-gather or one exchange of
@@ -27,7 +27,8 @@
 //              that are not contiguous are packed into scratch memory before, and unpacked after
 //   sum        a kernel sums the received addends in the order of the transfer, so that the
 //              result has the same bits as with every other transport. NCCL's own sums have an
-//              order that NCCL chooses, and round bfloat16 more than once.
+//              order that NCCL chooses, and round bfloat16 more than once. NCCL's own maxima and
+//              minima lose NaN, so a kernel always computes those that may meet one.
 //
 // The choice of calls depends only on counts that all members know. Packing is local to a rank.
 // Each member receives exactly the bytes of the plan, without padding. This file does not include
@@ -45,13 +46,19 @@ inline bool all_alike(std::span<strided_block const> blocks) {
   return true;
 }
 
+/// Returns whether the transfer reduces elements by a maximum or a minimum that may meet a NaN.
+inline bool may_meet_nan(transfer const& what, element_type type) {
+  bool const is_integer = type == element_type::i32 || type == element_type::i64;
+  return what.op != reduction::sum && !is_integer;
+}
+
 template <calls Calls>
 class issuer : private exchanger<Calls> {
  public:
   issuer(transfer const& what, element_type type, void const* from, void* to, sums how,
          Calls& calls)
       : exchanger<Calls>(what, type, from, to, calls),
-        how_(what.sums == sum_order::by_rank ? sums::ordered : how) {}
+        how_(what.sums == sum_order::by_rank || may_meet_nan(what, type) ? sums::ordered : how) {}
 
   void issue() {
     if (x_.members == 1) {

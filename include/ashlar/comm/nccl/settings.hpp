@@ -12,6 +12,8 @@
 //                      ordered          A kernel sums in the order of the mesh
 //                                       (comm/sum_order.hpp), so results have the same bits as on
 //                                       MPI. The number of bytes sent is the same.
+//
+// The variable has no effect on maxima and minima, whose bits are the same on every transport.
 
 #include <cstdlib>
 #include <string>

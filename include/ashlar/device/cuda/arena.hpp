@@ -11,16 +11,17 @@
 //   order      A block may be used by work that is submitted to the arena's stream between
 //              `allocate` and `release`. If another stream uses a block, that use must be finished
 //              before the release: the arena's stream or the host must have waited for it.
-//   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
-//              returned to the driver and the allocation is tried once more, except during a
-//              capture.
+//   growth     New blocks come from the pool. If the pool has no memory left, all arenas of this
+//              pool return their free blocks to the driver, and the allocation is tried once more,
+//              except during a capture.
 //   graphs     Blocks that are allocated or released between begin_private and end_private belong
 //              to the CUDA graph that is captured between these two calls. Each replay of the
 //              graph uses these blocks. So other work must not use them until free_private is
 //              called. If no free block fits, a new block is allocated on a separate stream, so
 //              that the allocation is not captured.
 //
-// Not thread-safe. The pool and the stream must outlive the arena.
+// Not thread-safe: all arenas of a pool belong to one thread. The pool and the stream must outlive
+// the arena.
 
 #include <cstddef>
 #include <cstdlib>
@@ -39,10 +40,13 @@ namespace ashlar::cuda {
 
 class arena {
  public:
-  arena(pool& from, cudaStream_t stream) : pool_(from), stream_(stream) {}
+  arena(pool& from, cudaStream_t stream) : pool_(from), stream_(stream) {
+    pool_.arenas().push_back(this);
+  }
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
   ~arena() {
+    std::erase(pool_.arenas(), this);
     for (auto& [number, own] : private_) release_all(own.free);
     release_all(free_);
   }
@@ -135,7 +139,7 @@ class arena {
   void* grow(std::size_t size, std::size_t bytes, Name const& name) {
     void* block = from_pool(size);
     if (block == nullptr && !is_recording_) {
-      trim();
+      for (arena* const each : pool_.arenas()) each->trim();
       block = from_pool(size);
     }
     if (block == nullptr) refuse(bytes, name());

@@ -23,7 +23,8 @@
 //
 // A gemm_engine serves one stream at a time, because all products of the engine use the same
 // workspace. The engine allocates the workspace and initializes the library at the first product,
-// so a program without products needs neither. Only tuning waits for the device.
+// so a program without products needs neither, and the first product cannot be captured in a CUDA
+// graph. Only tuning waits for the device.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,6 +38,7 @@
 #include <cuda_runtime_api.h>
 
 #include <ashlar/device/cuda/blas_error.hpp>
+#include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>
 #include <ashlar/device/cuda/gemm_algorithms.hpp>
 #include <ashlar/device/cuda/gemm_request.hpp>
@@ -207,9 +209,11 @@ class gemm_engine {
     return true;
   }
 
-  /// Allocates the workspace and initializes cuBLASLt, if this is the first call.
+  /// Allocates the workspace and initializes cuBLASLt, if this is the first call. Throws
+  /// ashlar::error if the first call is during a capture.
   void begin() {
     if (handle_.get() != nullptr) return;
+    refuse_if_capturing(stream_, "gemm", "the first product of a mesh allocates its workspace.");
     if (workspace_ == nullptr)
       workspace_ = memory_->allocate(options_.workspace, stream_,
                                      "the workspace of matrix products");

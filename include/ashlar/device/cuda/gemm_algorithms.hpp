@@ -10,6 +10,9 @@
 //   without tuning   cuBLASLt's first proposal
 //   with tuning      the fastest of up to eight proposals, measured by running them
 //
+// If the result is bfloat16, only algorithms are considered that sum in float and round once: where
+// several thread blocks share a sum, they must not store their parts of it in bfloat16.
+//
 // Tuning is only possible for a product that overwrites C and is not being captured in a CUDA
 // graph. Other products use the first proposal. With tuning, the choice may differ between runs and
 // between ranks. Then the last bits of results differ too.
@@ -22,6 +25,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>
 #include <ashlar/device/cuda/event.hpp>
 #include <ashlar/device/cuda/gemm_request.hpp>
@@ -65,6 +69,9 @@ class gemm_algorithms {
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
       prefer(preference, operand, static_cast<std::uint32_t>(r.alignment));
     }
+    if (r.result == CUDA_R_16BF)
+      prefer(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+             static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     constexpr int most = 8;
     cublasLtMatmulHeuristicResult_t found[most]{};
     int count = 0;
@@ -74,7 +81,9 @@ class gemm_algorithms {
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
     check_blas(status, "cublasLtMatmulAlgoGetHeuristic", r.text());
     if (count == 0) return {};
-    int const best = tune_ && !r.accumulates && !is_captured() ? fastest(found, count, launch) : 0;
+    int const best = tune_ && !r.accumulates && !is_capturing(stream_)
+                         ? fastest(found, count, launch)
+                         : 0;
     return {true, found[best].algo};
   }
 
@@ -99,12 +108,6 @@ class gemm_algorithms {
       }
     }
     return best;
-  }
-
-  bool is_captured() const {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
   }
 
   template <class Value>

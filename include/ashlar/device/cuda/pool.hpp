@@ -15,12 +15,16 @@
 //
 // The statistics also have the high-water marks of `used` and `reserved`.
 //
+// A pool knows the arenas (arena.hpp) that keep blocks of it, so that one of them can ask the
+// others to return their free blocks.
+//
 // The error of a failed allocation says how much was requested, for what, and how much is free.
 
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -31,6 +35,8 @@ namespace ashlar::cuda {
 struct pool_statistics {
   std::uint64_t used, used_peak, reserved, reserved_peak;  ///< bytes
 };
+
+class arena;
 
 class pool {
  public:
@@ -110,6 +116,8 @@ class pool {
     check(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep)), "cudaMemPoolTrimTo");
   }
 
+  std::vector<arena*>& arenas() { return arenas_; }
+
  private:
   std::uint64_t attribute(cudaMemPoolAttr name) const {
     std::uint64_t value = 0;
@@ -118,6 +126,7 @@ class pool {
   }
 
   cudaMemPool_t pool_ = nullptr;
+  std::vector<arena*> arenas_;
 };
 
 }  // namespace ashlar::cuda

@@ -18,7 +18,7 @@
 namespace ashlar::cuda {
 
 /// Fills `out` with `count` uniform random numbers in [low, high): out[i] = low + (high - low)
-/// uniform(seed, number, first + i).
+/// uniform(seed, number, first + i), or the largest T below `high` (uniform_range.hpp).
 template <class T>
 void fill_uniform(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,

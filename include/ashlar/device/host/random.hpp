@@ -11,9 +11,9 @@
 //   fill_uniform       writes uniform numbers in [low, high)
 //   fill_normal        writes normal numbers with a given mean and standard deviation
 //
-// For bfloat16, values are computed in float and rounded at the end, so fill_uniform may write
-// `high`. A shard with several dims may consist of several runs of consecutive global indices. In
-// this case, the caller must call these functions once for each run.
+// For bfloat16, values are computed in float and rounded at the end. A shard with several dims may
+// consist of several runs of consecutive global indices. In this case, the caller must call these
+// functions once for each run.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/normal.hpp>
 #include <ashlar/device/philox.hpp>
+#include <ashlar/device/uniform_range.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::device::host {
@@ -62,18 +63,16 @@ void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t fi
 }
 
 /// Fills `out` with `count` uniform random numbers in [low, high): out[i] = low + (high - low) *
-/// uniform(seed, stream, first + i).
+/// uniform(seed, stream, first + i), or the largest T below `high` (uniform_range.hpp).
 template <class T>
 void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                   accumulation_t<T> low, accumulation_t<T> high, T* out) {
   for_each_word_run(seed, stream, first, count,
-                    [=](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
+                    [range = uniform_range<T>(low, high),
+                     out](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
                       T* const target = out + offset;
                       ASHLAR_VECTORIZE
-                      for (std::int64_t i = 0; i < n; ++i) {
-                        target[i] = static_cast<T>(
-                            low + (high - low) * uniform_from_word<accumulation_t<T>>(words[i]));
-                      }
+                      for (std::int64_t i = 0; i < n; ++i) target[i] = range(words[i]);
                     });
 }
 

@@ -7,7 +7,7 @@
 //
 //   for_each   a grid-stride loop with 256 threads per block and at most 16384 blocks
 //   blocks     at most 2^31 - 1 thread blocks; more than 48 KiB of shared memory is enabled
-//              explicitly
+//              explicitly, up to the device's limit
 //   fold       a reduction by shuffles within each warp: lane l is combined with lane l + 16, then
 //              l + 8, ... l + 1. Then every thread combines the results of the warps from left to
 //              right.
@@ -255,13 +255,18 @@ class device_launcher {
   void blocks(char const* name, Body const& body, std::int64_t count, int threads,
               std::int64_t shared_bytes) const {
     if (count <= 0) return;
+    unsigned const launched = launched_blocks(name, count);
     if (shared_bytes > 48 * 1024) {
+      int device = 0, most = 0;
+      check(cudaGetDevice(&device), name);
+      check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), name);
+      if (shared_bytes > most) refuse_shared_memory(name, shared_bytes, most);
       check(cudaFuncSetAttribute(block_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(shared_bytes)),
             name);
     }
-    block_kernel<<<static_cast<unsigned>(count), static_cast<unsigned>(threads),
-                   static_cast<std::size_t>(shared_bytes), stream_>>>(body);
+    block_kernel<<<launched, static_cast<unsigned>(threads), static_cast<std::size_t>(shared_bytes),
+                   stream_>>>(body);
     check_last(name);
   }
 

@@ -53,8 +53,11 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
+#include <string>
 
 #include <ashlar/config.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::cuda {
 
@@ -72,6 +75,26 @@ concept launcher = requires { typename L::is_launcher; };
 constexpr int threads_for(std::int64_t units) {
   if (units >= 256) return 256;
   return units <= warp ? warp : static_cast<int>((units + warp - 1) / warp * warp);
+}
+
+/// Returns the number of thread blocks of a launch as CUDA's type. Throws ashlar::error if there
+/// are more than 2^31 - 1, which CUDA cannot launch.
+inline unsigned launched_blocks(char const* name, std::int64_t count) {
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw error(name, "a kernel of " + std::to_string(count) +
+                          " thread blocks is too large, at most 2147483647 can be launched. Split "
+                          "the tensor.");
+  return static_cast<unsigned>(count);
+}
+
+/// Throws ashlar::error for a kernel whose thread blocks need more shared memory than the device
+/// has for one.
+[[noreturn]] inline void refuse_shared_memory(char const* name, std::int64_t bytes,
+                                              std::int64_t most) {
+  throw error(name, "a thread block needs " + std::to_string(bytes) +
+                        " bytes of shared memory, but this device has at most " +
+                        std::to_string(most) +
+                        " for one. Use narrower attention heads, bfloat16, or a device with more.");
 }
 
 /// The quotient and the remainder of two non-negative numbers. The constructor divides in 32 bits

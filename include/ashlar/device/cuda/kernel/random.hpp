@@ -25,6 +25,7 @@
 #include <ashlar/device/formula/dropout.hpp>
 #include <ashlar/device/normal.hpp>
 #include <ashlar/device/philox.hpp>
+#include <ashlar/device/uniform_range.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::cuda {
@@ -69,14 +70,11 @@ using word_blocks = word_groups<1>;
 
 template <class T>
 struct uniform_each {
-  using A = accumulation_t<T>;
   word_blocks run;
-  A low, high;
+  device::uniform_range<T> range;
   T* out;
 
-  ASHLAR_HD T value(device::philox_block const& words, int k) const {
-    return static_cast<T>(low + (high - low) * device::uniform_from_word<A>(words.word[k]));
-  }
+  ASHLAR_HD T value(device::philox_block const& words, int k) const { return range(words.word[k]); }
 };
 
 template <class T>
@@ -165,7 +163,7 @@ void fill_uniform(Launcher const& launch, std::uint64_t seed, std::uint64_t stre
                   std::int64_t first, std::int64_t count, accumulation_t<T> low,
                   accumulation_t<T> high, T* out) {
   detail::launch_fill(launch, "fill_uniform",
-                      detail::uniform_each<T>{{seed, stream, first, count}, low, high, out});
+                      detail::uniform_each<T>{{seed, stream, first, count}, {low, high}, out});
 }
 
 template <launcher Launcher, class T>

@@ -39,6 +39,7 @@ class device_launcher {
   void blocks(char const* name, Body const& body, std::int64_t count, int threads,
               std::int64_t shared_bytes) const {
     if (count <= 0) return;
+    launched_blocks(name, count);
     fake::enqueue(stream_, [=] {
       ashlar_test::emulated_device().blocks(name, body, count, threads, shared_bytes);
     });
