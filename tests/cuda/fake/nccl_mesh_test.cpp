@@ -98,8 +98,8 @@ TEST_CASE("the environment of one rank without MPI") {
   {
     variables const set(
         {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
-    CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
-              "rank 0: its local rank is 3, but its node has 1 device"));
+    ashlar::nccl::environment env(argc, argv);
+    CHECK(env.world().device == 0);
   }
   {
     variables const set({{"ASHLAR_LAUNCH", "env"},
@@ -114,6 +114,7 @@ TEST_CASE("the environment of one rank without MPI") {
   std::set_terminate(terminate);
   CHECK(fake::live_communicators() == 0);
 }
+    // A launcher may show each rank of a node only its own device, which then has number 0.
 
 }  // namespace
 }  // namespace ashlar_test
