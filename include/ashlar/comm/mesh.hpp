@@ -78,7 +78,8 @@ class basic_mesh {
   /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Collective
   /// over the mesh. On a rank that is not a member, is_here() is false: shards of tensors on the
   /// part are empty there, operators compute nothing, and transfers are skipped. The part shares
-  /// memory, progress and watchdog with this mesh, and begins with this mesh's machine.
+  /// memory, progress and watchdog with this mesh, and begins with this mesh's machine. Make parts
+  /// once and keep them: their communicators live as long as the whole mesh.
   /// part<Tag>(...) puts a tag into the types of the part's tensors (tagged.hpp). Throws
   /// ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
   template <class Tag = void>
@@ -131,8 +132,9 @@ class basic_mesh {
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
-  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts, models and trainers
-  /// that exist already keep their order. Every rank calls it at the same point.
+  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts that exist already
+  /// keep their order. A model that exists already takes the new order in some of its transfers, so
+  /// make it afterwards. Every rank calls it at the same point.
   void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
   ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
