@@ -122,8 +122,10 @@ class basic_mesh {
   ashlar::machine const& machine() const { return state_->priced_on; }
   /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
   /// every rank if the ranks give different machines, because the ranks would then choose different
-  /// plans and deadlock.
+  /// plans and deadlock. Also throws on a part of a mesh, because all ranks of the whole mesh price
+  /// the crossings from and to the part. Parts that exist already keep their machine.
   void set_machine(ashlar::machine const& m) const {
+    detail::require_whole_for_machine(*state_);
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
@@ -171,7 +173,7 @@ class basic_mesh {
   /// number of values. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, collective::all_reduce, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, values);
@@ -182,7 +184,7 @@ class basic_mesh {
   /// all work that it gave to the processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, collective::all_reduce, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, stored, sums);
@@ -206,7 +208,7 @@ class basic_mesh {
 
   /// Carries out a transfer. communication_seconds() counts its time. Collective over the group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
-    refuse_if_forbidden(what.kind, what.axes);
+    detail::refuse_if_forbidden(*state_, what.kind, what.axes);
     if (!is_here()) return;
     compare_with_group(what, type);
     auto const timed = time();
@@ -226,7 +228,7 @@ class basic_mesh {
   /// communication is forbidden. `start` must not fail, because later transfers wait for every
   /// ticket that was taken. So call compare_with_group before this function.
   std::uint64_t take_ticket(transfer const& what) const {
-    refuse_if_forbidden(what.kind, what.axes);
+    detail::refuse_if_forbidden(*state_, what.kind, what.axes);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
@@ -311,9 +313,18 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine(), how);
   }
-  /// Returns a new number for a crossing between parts. It is odd: crossings in training steps have
+  /// Returns a new number for a crossing to `target`. It is odd: crossings in training steps have
   /// even numbers. Every rank of the whole mesh calls this for each crossing, in the same order.
-  int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
+  /// Throws ashlar::error if communication is forbidden on this mesh or on `target`.
+  template <class Other>
+  int next_crossing(basic_mesh<Other> const& target) const {
+    refuse_forbidden_crossing();
+    target.refuse_forbidden_crossing();
+    return 2 * state_->whole_mesh().crossings++ + 1;
+  }
+  /// Throws ashlar::error if communication is forbidden on this mesh. Who requests a crossing calls
+  /// this before it changes anything, since the crossing may begin later.
+  void refuse_forbidden_crossing() const { detail::refuse_forbidden_crossing(*state_); }
   /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
@@ -325,7 +336,6 @@ class basic_mesh {
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {
-    refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const timed = time();
     state_->transport->note_crossing(received_elements(c) * std::int64_t(element_size));
     return state_->back->start_crossing(c, tile, shard, element_size, number);
@@ -354,16 +364,10 @@ class basic_mesh {
     if constexpr (watches_itself) state_->back->explain_by(state_->watching);
   }
 
-  void refuse_if_forbidden(collective kind, axis_list const& axes) const {
-    if (state_->forbidden)
-      throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
-                              " along " + to_string(axes, topology()) + " was requested.");
-  }
-
   template <class T>
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
     detail::require_root(kind, root, ranks());
-    refuse_if_forbidden(kind, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, kind, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());

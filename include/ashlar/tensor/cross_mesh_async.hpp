@@ -80,7 +80,7 @@ class crossing_tensor {
   crossing_tensor(any_tensor<From> const& x, basic_mesh<processor_type> const& other,
                   std::shared_ptr<prepared_crossing const> plan)
       : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
-    int const number = mesh_.next_crossing();
+    int const number = mesh_.next_crossing(other);
     auto const size = static_cast<std::size_t>(size_of(x.type()));
     if (mesh_.is_here()) {
       run_ = std::make_unique<detail::running_departure<From>>(x, plan, number);
