@@ -27,6 +27,7 @@
 #include <tuple>
 #include <vector>
 
+#include <ashlar/comm/agreed_variables.hpp>
 #include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
@@ -34,7 +35,6 @@
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/tagged.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
-#include <ashlar/comm/watch/introduce.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -52,8 +52,8 @@ class basic_mesh {
 
   /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
   /// the number of ranks differs from the topology's, the ranks give different machines or were
-  /// built with different versions of ashlar, or the shared-memory settings of any rank are
-  /// invalid.
+  /// built with different versions of ashlar, or the shared-memory settings or the environment
+  /// variables of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -65,10 +65,10 @@ class basic_mesh {
     state_->plain = state_->transport = state_->back->make_transport();
     require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
     set_machine(m);
-    std::int64_t checks = wants_checks() ? 1 : 0;
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(&checks, 1));
-    state_->is_checked = checks == 1;
-    if constexpr (backend::is_watched) start_watchdog();
+    auto const all = [this](reduction op, auto values) { reduce(*state_->plain, op, values); };
+    auto const variables = detail::agreed_variables<backend>(rank, size, all);
+    state_->is_checked = variables.checks;
+    if constexpr (backend::is_watched) state_->start_watchdog(variables.watching, all);
   }
   basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
              ashlar::machine const& m = machines::workstation,
@@ -156,7 +156,7 @@ class basic_mesh {
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
   /// the mesh: one all-reduce of 16 bytes, and two more before an error. Communication logs record
-  /// none of them.
+  /// none of them. In the checked mode, the ranks compare them like other transfers.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     if (!is_here()) return;
     auto bounds = bounds_of(value);
@@ -356,14 +356,6 @@ class basic_mesh {
   friend class operation_label;
   friend class fake_rank;
 
-  void start_watchdog() const {
-    constexpr bool watches_itself = requires { state_->back->explain_by(state_->watching); };
-    state_->watching = watch::introduce(
-        record(), topology(), rank(), !watches_itself,
-        [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
-    if constexpr (watches_itself) state_->back->explain_by(state_->watching);
-  }
-
   template <class T>
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
     detail::require_root(kind, root, ranks());
@@ -389,7 +381,7 @@ class basic_mesh {
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op,
                                       sum_order());
     using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
-    if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
+    compare_with_group(what, element_type_of<T>);
     detail::carry(*state_->back, operations(), transport, values..., what, state_->label);
   }
 
