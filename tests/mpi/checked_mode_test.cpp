@@ -7,6 +7,8 @@
 // messages. Equal calls must give the same results and logs as without the checked mode.
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -183,8 +185,37 @@ TEST_CASE("the environment variable switches it on for all ranks") {
   ::setenv("ASHLAR_CHECK", "yes", 1);
   CHECK(message_of([] {
           ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}});
-        }) == "mesh: ASHLAR_CHECK is \"yes\". Give on or off.");
+        }) == "mesh: on rank 0: ASHLAR_CHECK is \"yes\". Give on or off.");
   ::unsetenv("ASHLAR_CHECK");
+}
+
+TEST_CASE("a wrong variable on one rank is an error on every rank") {
+  int const last = world_size() - 1;
+  for (auto const& [name, said] :
+       {std::pair{"ASHLAR_CHECK", "ASHLAR_CHECK is \"no\". Give on or off."},
+        std::pair{"ASHLAR_TIMEOUT", "ASHLAR_TIMEOUT is 'no'. Give seconds from "}}) {
+    if (world_rank() == last) ::setenv(name, "no", 1);
+    auto const text = message_of([] { ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}); });
+    if (world_rank() == last) ::unsetenv(name);
+    CHECK(has(text, "mesh: on rank " + std::to_string(last) + ": " + said));
+  }
+}
+
+TEST_CASE("a log on one rank changes nothing of what the ranks compare") {
+  if (world_size() == 1) return;
+  for (auto const on : transports) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    m.set_checked(true);
+    std::optional<ashlar::communication_log> log;
+    if (m.rank() == 0) log.emplace(m);
+    CHECK_NOTHROW(m.require_agreement(7, "mesh", "the ranks give different numbers"));
+    auto const value = static_cast<std::uint64_t>(m.rank() == 0 ? 7 : 8);
+    CHECK(has(message_of([&] { m.require_agreement(value, "mesh", "different numbers"); }),
+              "different numbers: rank 1 has another one than rank 0."));
+    std::vector<float> one(1, 1);
+    m.all_reduce(std::span(one));
+    CHECK(one[0] == static_cast<float>(world_size()));
+  }
 }
 
 }  // namespace ashlar_test

@@ -11,6 +11,7 @@
 #include <support/naive_placement.hpp>
 #include <support/placed.hpp>
 
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/cross_mesh_async.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
@@ -210,6 +211,40 @@ TEST_CASE("a tensor on its way takes the memory of one shard on the ranks that i
   }
 }
 
+TEST_CASE("where communication is forbidden, a crossing is refused at its request, not later") {
+  int const n = world_size();
+  if (n % 2 != 0) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"stage", 2}, {"gpu", n / 2}});
+    auto const stages = whole.split("stage");
+    auto const rows = placement{ashlar::split(0)}, copies = placement::all_broadcast(1);
+    auto const x = ashlar::normal<double, 2>(stages[0], {6, 5}, copies, {.seed = 3});
+    auto const values = ashlar::normal<double, 2>(stages[1], {6, 5}, copies, {.seed = 3});
+    for (auto const& part : stages) {
+      ashlar::no_communication const forbidden(part);
+      for (auto const& said : {message_of([&] { redistribute(x, stages[1], copies); }),
+                               message_of([&] { redistribute_async(x, stages[1], copies); })})
+        CHECK(said == "mesh: communication is forbidden here, but a crossing to another part of "
+                      "the mesh was requested.");
+    }
+    // The sum of the addends on the source part ends only when all its ranks have begun it. So on
+    // rank 0, the crossing begins after the request.
+    auto const addends = redistribute(x, placement{ashlar::partial()});
+    redistribute(addends, rows);  // makes the communicators
+    auto const plan = plan_redistribution(addends, stages[1], rows).plan;
+    if (n > 2) REQUIRE(plan.before.steps.size() > 0);
+    if (n > 2 && whole.rank() == 1)
+      MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    auto moving = redistribute_async(addends, stages[1], rows);
+    if (n > 2 && whole.rank() == 0) MPI_Send(nullptr, 0, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    {
+      ashlar::no_communication const forbidden(stages[0]);
+      while (!moving.test()) whole.progress();
+    }
+    check_equal(whole, moving.wait(), local_values(values));
+  }
+}
+
 TEST_CASE("tensors that cross in shared memory arrive as they do by messages, and as logged") {
   int const n = world_size();
   if (n == 1) return;
@@ -346,6 +381,11 @@ TEST_CASE("wrong parts are refused on every rank") {
             }),
             "is not one of the mesh"));
   CHECK(has(message_of([&] { whole.split("node"); }), "has no axis node."));
+  CHECK(message_of([&] {
+          whole.part({0}, {{"gpu", 1}}).set_machine(whole.machine());
+        }) ==
+        "mesh: set_machine: mesh gpu=1 is a part of another mesh. Set the machine of the whole "
+        "mesh, and make its parts afterwards.");
   if (world_size() == 1) return;
   auto const said = message_of([&] { whole.part({whole.rank() == 1 ? 1 : 0}, {{"gpu", 1}}); });
   CHECK(has(said,

@@ -132,7 +132,7 @@ TEST_CASE("a crossing in the background allocates nothing after the first ones")
   int before = 0;
   for (int turn = 0; turn < 20; ++turn) {
     if (turn == 10) before = allocations;
-    int const number = whole.next_crossing();
+    int const number = parts[0].next_crossing(parts[1]);
     if (here < 0) continue;
     own.wait(*own.start_crossing(*plan, own.local_box(extents, everywhere), x.data(), 8, number));
   }

@@ -297,6 +297,22 @@ TEST_CASE("an all-reduce in place") {
   }
 }
 
+TEST_CASE("an ordered sum in place of many addends reads none at its target") {
+  int const p = ashlar::nccl::most_addends + 2;
+  ashlar::topology const t{{"gpu", p}};
+  nccl_player player(t);
+  std::vector<std::int32_t> data(static_cast<std::size_t>(p));
+  auto const x = ashlar::flat_all_reduce(p, {0}, t, t.coordinates_of(0), ashlar::reduction::sum);
+  player.issue(0, x, ashlar::element_type::i32, data.data(), data.data(), sums::ordered);
+  int found = 0;
+  for (auto const& c : player.calls(0)) {
+    if (c.kind != ashlar::nccl::call_kind::combine) continue;
+    ++found;
+    CHECK(std::find(c.addends.begin(), c.addends.end(), c.to) == c.addends.end());
+  }
+  CHECK(found == 1);
+}
+
 TEST_CASE("a group of one rank copies") {
   trial const alone{{{"gpu", 1}}, {3, 5}, sums::library};
   for (auto const& s : steps_of_one_axis()) CHECK(calls_of(alone, s, 0) == "");

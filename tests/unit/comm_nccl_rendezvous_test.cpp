@@ -5,12 +5,14 @@
 // or through a file. The test runs 1 to 8 real processes, which arrive in any order. It also checks
 // the errors if a process does not arrive, arrives twice, or expects a different number of ranks.
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -291,6 +293,30 @@ TEST_CASE("tcp: a flood of strangers, some of whom stay connected, does not keep
   CHECK(said[0] == "id: right");
   CHECK(said[1] == "done");
   CHECK(said[2] == "id: right");
+}
+
+TEST_CASE("tcp: a signal does not end the wait for an answer") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  ashlar::nccl::detail::tcp_socket const here(ends[0]), there(ends[1]);
+  struct sigaction quiet {
+  }, before{};
+  quiet.sa_handler = [](int) {};
+  REQUIRE(::sigaction(SIGUSR1, &quiet, &before) == 0);
+  int const sent = 7;
+  auto const waiting = ::pthread_self();
+  std::thread other([&] {
+    for (int turn = 0; turn < 5; ++turn) {
+      std::this_thread::sleep_for(10ms);
+      ::pthread_kill(waiting, SIGUSR1);
+    }
+    there.write_all(&sent, sizeof sent);
+  });
+  int got = 0;
+  CHECK(here.read_all(&got, sizeof got, std::chrono::steady_clock::now() + 20s));
+  other.join();
+  CHECK(got == sent);
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_CASE("tcp: on the loopback address, rank 0 is not reachable from outside") {

@@ -15,6 +15,9 @@
 //   world, settings         types of the constructor's arguments besides the topology
 //   processor()             the processor that computes
 //   memory()                allocate(bytes), release(block, bytes)
+//   default_settings()      the settings of a mesh for which the program gives none
+//   check_variables()       throws if an environment variable of the backend is wrong; exists only
+//                           in backends whose settings do not say so themselves
 //   is_watched              whether meshes have a watchdog (watch/watchdog.hpp)
 //   record()                the record of the mesh's last operations (watch/flight_record.hpp)
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)

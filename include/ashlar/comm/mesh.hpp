@@ -27,6 +27,7 @@
 #include <tuple>
 #include <vector>
 
+#include <ashlar/comm/agreed_variables.hpp>
 #include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
@@ -34,7 +35,6 @@
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/tagged.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
-#include <ashlar/comm/watch/introduce.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -52,8 +52,8 @@ class basic_mesh {
 
   /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
   /// the number of ranks differs from the topology's, the ranks give different machines or were
-  /// built with different versions of ashlar, or the shared-memory settings of any rank are
-  /// invalid.
+  /// built with different versions of ashlar, or the shared-memory settings or the environment
+  /// variables of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -65,10 +65,10 @@ class basic_mesh {
     state_->plain = state_->transport = state_->back->make_transport();
     require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
     set_machine(m);
-    std::int64_t checks = wants_checks() ? 1 : 0;
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(&checks, 1));
-    state_->is_checked = checks == 1;
-    if constexpr (backend::is_watched) start_watchdog();
+    auto const all = [this](reduction op, auto values) { reduce(*state_->plain, op, values); };
+    auto const variables = detail::agreed_variables<backend>(rank, size, all);
+    state_->is_checked = variables.checks;
+    if constexpr (backend::is_watched) state_->start_watchdog(variables.watching, all);
   }
   basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
              ashlar::machine const& m = machines::workstation,
@@ -78,7 +78,8 @@ class basic_mesh {
   /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Collective
   /// over the mesh. On a rank that is not a member, is_here() is false: shards of tensors on the
   /// part are empty there, operators compute nothing, and transfers are skipped. The part shares
-  /// memory, progress and watchdog with this mesh, and begins with this mesh's machine.
+  /// memory, progress and watchdog with this mesh, and begins with this mesh's machine. Make parts
+  /// once and keep them: their communicators live as long as the whole mesh.
   /// part<Tag>(...) puts a tag into the types of the part's tensors (tagged.hpp). Throws
   /// ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
   template <class Tag = void>
@@ -121,8 +122,10 @@ class basic_mesh {
   ashlar::machine const& machine() const { return state_->priced_on; }
   /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
   /// every rank if the ranks give different machines, because the ranks would then choose different
-  /// plans and deadlock.
+  /// plans and deadlock. Also throws on a part of a mesh, because all ranks of the whole mesh price
+  /// the crossings from and to the part. Parts that exist already keep their machine.
   void set_machine(ashlar::machine const& m) const {
+    detail::require_whole_for_machine(*state_);
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
@@ -131,8 +134,9 @@ class basic_mesh {
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
-  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts, models and trainers
-  /// that exist already keep their order. Every rank calls it at the same point.
+  /// Sets the order in which reductions combine addends (sum_order.hpp). Parts that exist already
+  /// keep their order. A model that exists already takes the new order in some of its transfers, so
+  /// make it afterwards. Every rank calls it at the same point.
   void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
   ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
@@ -152,7 +156,7 @@ class basic_mesh {
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
   /// the mesh: one all-reduce of 16 bytes, and two more before an error. Communication logs record
-  /// none of them.
+  /// none of them. In the checked mode, the ranks compare them like other transfers.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     if (!is_here()) return;
     auto bounds = bounds_of(value);
@@ -169,7 +173,7 @@ class basic_mesh {
   /// number of values. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, collective::all_reduce, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, values);
@@ -180,7 +184,7 @@ class basic_mesh {
   /// all work that it gave to the processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, collective::all_reduce, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, stored, sums);
@@ -204,7 +208,7 @@ class basic_mesh {
 
   /// Carries out a transfer. communication_seconds() counts its time. Collective over the group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
-    refuse_if_forbidden(what.kind, what.axes);
+    detail::refuse_if_forbidden(*state_, what.kind, what.axes);
     if (!is_here()) return;
     compare_with_group(what, type);
     auto const timed = time();
@@ -224,7 +228,7 @@ class basic_mesh {
   /// communication is forbidden. `start` must not fail, because later transfers wait for every
   /// ticket that was taken. So call compare_with_group before this function.
   std::uint64_t take_ticket(transfer const& what) const {
-    refuse_if_forbidden(what.kind, what.axes);
+    detail::refuse_if_forbidden(*state_, what.kind, what.axes);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
@@ -309,9 +313,18 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine(), how);
   }
-  /// Returns a new number for a crossing between parts. It is odd: crossings in training steps have
+  /// Returns a new number for a crossing to `target`. It is odd: crossings in training steps have
   /// even numbers. Every rank of the whole mesh calls this for each crossing, in the same order.
-  int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
+  /// Throws ashlar::error if communication is forbidden on this mesh or on `target`.
+  template <class Other>
+  int next_crossing(basic_mesh<Other> const& target) const {
+    refuse_forbidden_crossing();
+    target.refuse_forbidden_crossing();
+    return 2 * state_->whole_mesh().crossings++ + 1;
+  }
+  /// Throws ashlar::error if communication is forbidden on this mesh. Who requests a crossing calls
+  /// this before it changes anything, since the crossing may begin later.
+  void refuse_forbidden_crossing() const { detail::refuse_forbidden_crossing(*state_); }
   /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
@@ -323,7 +336,6 @@ class basic_mesh {
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {
-    refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const timed = time();
     state_->transport->note_crossing(received_elements(c) * std::int64_t(element_size));
     return state_->back->start_crossing(c, tile, shard, element_size, number);
@@ -344,24 +356,10 @@ class basic_mesh {
   friend class operation_label;
   friend class fake_rank;
 
-  void start_watchdog() const {
-    constexpr bool watches_itself = requires { state_->back->explain_by(state_->watching); };
-    state_->watching = watch::introduce(
-        record(), topology(), rank(), !watches_itself,
-        [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
-    if constexpr (watches_itself) state_->back->explain_by(state_->watching);
-  }
-
-  void refuse_if_forbidden(collective kind, axis_list const& axes) const {
-    if (state_->forbidden)
-      throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
-                              " along " + to_string(axes, topology()) + " was requested.");
-  }
-
   template <class T>
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
     detail::require_root(kind, root, ranks());
-    refuse_if_forbidden(kind, all_axes(axes()));
+    detail::refuse_if_forbidden(*state_, kind, all_axes(axes()));
     if (!is_here()) return;
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
@@ -383,7 +381,7 @@ class basic_mesh {
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op,
                                       sum_order());
     using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
-    if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
+    compare_with_group(what, element_type_of<T>);
     detail::carry(*state_->back, operations(), transport, values..., what, state_->label);
   }
 

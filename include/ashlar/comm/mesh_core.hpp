@@ -64,6 +64,20 @@ inline void require_root(collective kind, int root, int ranks) {
                           " is not one of the " + std::to_string(ranks) + " ranks.");
 }
 
+/// Throws ashlar::error if communication is forbidden on the mesh (no_communication.hpp). The error
+/// says that a transfer was requested.
+inline void refuse_if_forbidden(mesh_core const& m, collective kind, axis_list const& axes) {
+  if (m.forbidden)
+    throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
+                            " along " + to_string(axes, m.shape) + " was requested.");
+}
+/// The same for a request of a crossing.
+inline void refuse_forbidden_crossing(mesh_core const& m) {
+  if (m.forbidden)
+    throw error("mesh", "communication is forbidden here, but a crossing to another part of the "
+                        "mesh was requested.");
+}
+
 /// Throws the error of mesh::require_agreement. The error says that the value of rank `other`
 /// differs from that of rank 0.
 [[noreturn]] inline void refuse_disagreement(char const* operation, char const* fault,
@@ -78,6 +92,15 @@ inline void require_whole(mesh_core const& m) {
   throw error("mesh", "ranks write letters on a whole mesh, but mesh " + to_string(m.shape) +
                           " is a part of one. Place the net on the whole mesh, or give a plan "
                           "without staleness.");
+}
+
+/// Throws ashlar::error if `m` is a part of another mesh. If only the members of a part gave it
+/// another machine, the ranks of the whole mesh would choose different plans of crossings.
+inline void require_whole_for_machine(mesh_core const& m) {
+  if (m.parent == nullptr) return;
+  throw error("mesh", "set_machine: mesh " + to_string(m.shape) +
+                          " is a part of another mesh. Set the machine of the whole mesh, and make "
+                          "its parts afterwards.");
 }
 
 /// Throws ashlar::error unless both meshes are parts of the same mesh. A whole mesh counts as a

@@ -12,6 +12,7 @@
 
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/comm/watch/introduce.hpp>
 
 namespace ashlar {
 
@@ -57,6 +58,15 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     if (from->rank < 0) return;
     plain = transport = this->back->make_transport(what, rank, *operations, *from->plain);
     if (rank >= 0) here = shape.coordinates_of(rank);
+  }
+
+  /// Starts the watchdogs of a whole mesh. `wanted` are this rank's settings. `reduce(op, span)`
+  /// replaces values by their sums or maxima over all ranks. Collective over the mesh.
+  template <class Reduce>
+  void start_watchdog(watch::settings const& wanted, Reduce const& reduce) {
+    constexpr bool watches_itself = requires { this->back->explain_by(watching); };
+    watching = watch::introduce(this->back->record(), shape, rank, wanted, !watches_itself, reduce);
+    if constexpr (watches_itself) this->back->explain_by(watching);
   }
 };
 

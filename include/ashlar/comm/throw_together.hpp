@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/fault_of.hpp>
 #include <ashlar/comm/long_work.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/support/error.hpp>
@@ -39,26 +40,9 @@ void throw_together(basic_mesh<Processor> const& m, char const* operation,
   throw error(operation, "on rank " + std::to_string(owner) + ": " + text);
 }
 
-/// Calls work() and returns the text of the exception that work() throws. If the exception is an
-/// ashlar::error, the text is without its operation. Returns an empty string if and only if work()
-/// throws nothing.
-template <class Work>
-std::string fault_of(Work work) {
-  std::string text;
-  try {
-    work();
-    return {};
-  } catch (error const& e) {
-    text = std::string(e.what()).substr(e.operation().size() + 2);
-  } catch (std::exception const& e) {
-    text = e.what();
-  } catch (...) {
-  }
-  return text.empty() ? "an exception without a text" : text;
-}
-
-/// Calls work(), which may take long, and returns the text of its exception like the overload
-/// above. `what` tells the watchdogs what this rank does, such as "writes a file" (long_work.hpp).
+/// Calls work(), which may take long, and returns the text of its exception like the overload in
+/// fault_of.hpp. `what` tells the watchdogs what this rank does, such as "writes a file"
+/// (long_work.hpp).
 template <class Processor, class Work>
 std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work) {
   long_work const noted(m, what);

@@ -31,6 +31,7 @@ class running_crossings {
   /// tensor, `sent` is null, and `type` is the type of the received elements.
   void begin(basic_mesh<Processor> const& m, step::action const& a,
              any_tensor<Processor> const* sent, element_type type) {
+    m.refuse_forbidden_crossing();
     auto const& c = program_->crossing_of(a);
     auto const& crossing = plans_[static_cast<std::size_t>(c.plan)];
     auto const& after = crossing.plan.after;

@@ -48,9 +48,9 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
   auto const& m = x.mesh();
   auto const& extents = x.extents();
   int const size = static_cast<int>(size_of(x.type()));
+  int const number = m.next_crossing(other);
   auto const sent = run_plan(x, *m.prepared(extents, size, p.before.from, p.before.to));
   any_tensor<Other> const received(other, extents, p.after.from, x.type());
-  int const number = m.next_crossing();
   auto const cross = [&](auto const& own) {
     m.wait(*own.mesh().start_crossing(prepared, own.local_box(), own.data(),
                                       static_cast<std::size_t>(size), number));

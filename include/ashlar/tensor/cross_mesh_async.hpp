@@ -82,7 +82,7 @@ class crossing_tensor {
       : mesh_(x.mesh()), plan_(plan) {
     if (!other.is_here())
       result_ = any_tensor<processor_type>(other, x.extents(), plan->plan.after.to, x.type());
-    int const number = mesh_.next_crossing();
+    int const number = mesh_.next_crossing(other);
     auto const size = static_cast<std::size_t>(size_of(x.type()));
     if (mesh_.is_here()) {
       run_ = std::make_unique<detail::running_departure<From>>(x, plan, number);

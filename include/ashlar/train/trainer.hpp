@@ -191,7 +191,7 @@ class trainer {
   }
   /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
   /// ranks must call it before a checkpoint or an evaluation, and before they wait for each other
-  /// without this mesh.
+  /// without this mesh, as in transfers of another mesh or when they make one.
   void settle() {
     if (stale_) stale_->settle();
   }

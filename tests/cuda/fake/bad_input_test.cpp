@@ -138,15 +138,19 @@ TEST_CASE("another CUDA or NCCL than the program was built with") {
 
 TEST_CASE(
     "more ranks than devices: the extra rank gets an error, and the others do not wait forever") {
-  auto const all = start_ranks(2);
-  CHECK(all[1].status == 1);
-  CHECK(all[1].said ==
-        "[rank 1] error: nccl::environment: rank 1: its local rank is 1, but its node has 1 "
-        "device. Start at most as many ranks on a node as the node has devices. For tests that "
+  fake::machine m;
+  m.devices = 2;
+  fake::set_machine(m);
+  auto const all = start_ranks(3);
+  fake::set_machine({});
+  CHECK(all[2].status == 1);
+  CHECK(all[2].said ==
+        "[rank 2] error: nccl::environment: rank 2: its local rank is 2, but its node has 2 "
+        "devices. Start at most as many ranks on a node as the node has devices. For tests that "
         "share one, "
         "give each rank its own NCCL_HOSTID.\n");
   CHECK(all[0].status == 1);
-  CHECK(has(all[0].said, "1 of 2 ranks are missing, the first is rank 1"));
+  CHECK(has(all[0].said, "1 of 3 ranks are missing, the first is rank 2"));
 }
 
 TEST_CASE("kernels that were not compiled for the device") {

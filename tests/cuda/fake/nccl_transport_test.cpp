@@ -346,5 +346,16 @@ TEST_CASE("split groups: their members, and one communicator for all ranks of th
   });
 }
 
+TEST_CASE("an operation may wait for its peers for longer than the deadline of communicators") {
+  ashlar::nccl::handle all(fake::new_id(), 0, 1, std::chrono::milliseconds(20));
+  fake::fail_communicators(ncclInProgress);
+  std::thread peers([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    fake::fail_communicators(ncclSuccess);
+  });
+  CHECK(message_of([&] { all.settle({0, "gpu", "all-gather"}); }) == "nothing was thrown");
+  peers.join();
+}
+
 }  // namespace
 }  // namespace ashlar_test

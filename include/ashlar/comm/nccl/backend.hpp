@@ -42,7 +42,14 @@ class backend {
 
   static int rank_in(nccl::world const& w) { return w.rank(); }
   static int size_of(nccl::world const& w) { return w.size(); }
-  static sums default_settings() { return sums_from_environment(); }
+  /// Returns the method of sums that ASHLAR_NCCL_SUMS asks for. Never throws, since the other ranks
+  /// would wait for this one: check_variables() throws later.
+  static sums default_settings() {
+    sums wanted = sums::library;
+    fault_of([&] { wanted = sums_from_environment(); });
+    return wanted;
+  }
+  static void check_variables() { sums_from_environment(); }
 
   cuda::processor processor() { return {stream_.get(), &products_}; }
   /// Returns the device memory. Released blocks are reused in the order of the compute stream.
@@ -53,10 +60,19 @@ class backend {
   void explain_by(std::shared_ptr<watch::watchdog> const& mesh) {
     transport_.lock()->queue()->explain_by(mesh);
   }
+  /// Creates the transport of the mesh. All ranks sum by the method that rank 0 wants. Collective
+  /// over the mesh: one broadcast of 4 bytes.
   std::shared_ptr<ashlar::communicator> make_transport() {
-    auto made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
-                                               device_kernels(), how_);
+    auto const made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
+                                                     device_kernels(), how_);
     transport_ = made;
+    // With different methods, the ranks would make different calls in the first all-reduce.
+    std::int32_t how = how_ == sums::ordered ? 1 : 0;
+    ashlar::detail::carry(*this, operations_, *made, std::span<std::int32_t>(&how, 1),
+                          flat_rooted(collective::broadcast, 1, all_axes(topology_.axes()),
+                                      topology_, topology_.coordinates_of(world_.rank()), 0));
+    how_ = how == 1 ? sums::ordered : sums::library;
+    made->set_sums(how_);
     return made;
   }
 

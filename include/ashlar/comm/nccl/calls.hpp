@@ -23,6 +23,10 @@ namespace ashlar::nccl {
 
 enum class sums : signed char { library, ordered };
 
+/// The most addends that `combine` takes in one round. Between rounds, the target has the sum so
+/// far. So with more addends, none of them may be at the target.
+inline constexpr int most_addends = 128;
+
 /// The interface of the calls of one transfer. The functions have no arguments for the
 /// communicator, the stream and the element type, because these are fixed for a transfer. Counts
 /// are in elements, and pointers are to device memory.

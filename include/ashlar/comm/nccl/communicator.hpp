@@ -63,6 +63,8 @@ class communicator final : public ashlar::communicator {
 
   std::shared_ptr<device_queue> const& queue() const { return queue_; }
   world const& ranks() const { return world_; }
+  /// Sets the method of sums, which must be the same on all ranks. No transfer may be pending.
+  void set_sums(sums how) { how_ = how; }
 
   void open(axis_list const& axes) override {
     queue_->turns().announce(turn_, axes);

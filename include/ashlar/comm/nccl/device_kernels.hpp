@@ -7,12 +7,13 @@
 //
 //   copy, pack, unpack   one copy per strided block; blocks without elements are skipped
 //   fill                 writes the identity of the reduction
-//   combine              one reduction for up to most_sources addends. More addends take several
+//   combine              one reduction for up to most_addends addends. More addends take several
 //                        rounds: the sum so far is the first addend of the next round. For bfloat16
 //                        this is an error, because every round would round the sum to bfloat16.
 
 #include <algorithm>
 
+#include <ashlar/comm/nccl/calls.hpp>
 #include <ashlar/comm/nccl/kernels.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/strided.hpp>
@@ -51,11 +52,14 @@ void fill(reduction op, std::byte* to, std::int64_t n, cudaStream_t stream) {
 template <class T>
 void combine(reduction op, std::span<std::byte const* const> addends, std::byte* to, std::int64_t n,
              cudaStream_t stream) {
-  constexpr auto most = static_cast<std::size_t>(cuda::most_sources);
+  static_assert(most_addends == cuda::most_sources);
+  constexpr auto most = static_cast<std::size_t>(most_addends);
   if (sizeof(T) == 2 && addends.size() > most)
     throw error("nccl", "an ordered sum has " + std::to_string(addends.size()) +
                             " bfloat16 addends, but the kernel takes at most " +
-                            std::to_string(most) + ". Set ASHLAR_NCCL_SUMS=library.");
+                            std::to_string(most) +
+                            ". Set ASHLAR_NCCL_SUMS=library and leave mesh.set_sum_order at "
+                            "around_ring.");
   std::int64_t const stride = 1;
   T* const sum = reinterpret_cast<T*>(to);
   for (std::size_t done = 0; done < addends.size();) {

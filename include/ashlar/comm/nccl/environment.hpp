@@ -13,7 +13,8 @@
 //
 //   1  rank and size: from MPI if the program has initialized it or MPI is the launcher; otherwise
 //      from the launcher's variables
-//   2  the device: by the rank's number on its node
+//   2  the device: the only one that this process sees, or the one with the rank's number on its
+//      node
 //   3  whether NCCL's version is usable, and the unique id, which rank 0 sends to all ranks
 //   4  the communicator of all ranks
 //

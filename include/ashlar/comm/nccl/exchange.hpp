@@ -162,7 +162,8 @@ class exchanger {
     if (n == 0) return;
     auto const& own = x_.sends[my()];
     std::byte const* own_addend = source(own.source_offset);
-    if (!own.source_is_run) {
+    bool const is_overwritten = p > most_addends && own_addend == target(mine().target_offset);
+    if (!own.source_is_run || is_overwritten) {
       std::byte* const scratch = calls_.scratch(n);
       calls_.pack({&own, 1}, source_, scratch);
       own_addend = scratch;

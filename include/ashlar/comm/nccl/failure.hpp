@@ -78,18 +78,19 @@ inline std::string explain(result code, std::string const& name, std::string con
   }
 }
 
-/// Returns an error message if this rank has no device, otherwise an empty string. `shares` must be
-/// true if several ranks may use one device. Callers assume this if the environment variable
-/// NCCL_HOSTID is set.
+/// Returns an error message if this rank has no device, otherwise an empty string. If this process
+/// sees one device, it is this rank's own: the launcher or CUDA_VISIBLE_DEVICES hides the others.
+/// (If two ranks see the same one, NCCL refuses it.) `shares` must be true if several ranks may use
+/// one device. Callers assume this if the environment variable NCCL_HOSTID is set.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node where nvidia-smi shows a device.";
-  if (shares || local_rank < devices) return "";
+  if (shares || devices == 1 || local_rank < devices) return "";
   return "its local rank is " + std::to_string(local_rank) + ", but its node has " +
-         std::to_string(devices) + (devices == 1 ? " device" : " devices") +
-         ". Start at most as many ranks on a node as the node has devices. For tests that share "
-         "one, give each "
-         "rank its own NCCL_HOSTID.";
+         std::to_string(devices) +
+         " devices. Start at most as many ranks on a node as the node has devices. For tests that "
+         "share "
+         "one, give each rank its own NCCL_HOSTID.";
 }
 
 /// Converts NCCL's version code to text: 22809 becomes "2.28.9".

@@ -4,8 +4,9 @@
 #pragma once
 
 // One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
-// settle() polls until a call has ended or until the deadline. So a rank does not wait forever for
-// a dead rank.
+// settle() polls until a call has ended. For calls that create a communicator, a deadline limits
+// this wait, so that a rank does not wait forever for a dead rank. For operations the watchdog does
+// so, which knows whether the other ranks are only late.
 //
 //   created     from the unique id of all ranks, or by splitting another communicator; all members
 //               do this at the same point of the program
@@ -70,8 +71,11 @@ class handle {
     if (comm_ == nullptr) return;
     ncclResult_t state = ncclSuccess;
     auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    bool is_well = ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess &&
-                   ncclCommFinalize(comm_) <= ncclInProgress;
+    bool is_well = ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess;
+    if (is_well) {
+      auto const status = ncclCommFinalize(comm_);
+      is_well = status == ncclSuccess || status == ncclInProgress;
+    }
     while (is_well && ncclCommGetAsyncError(comm_, &state) == ncclSuccess &&
            state == ncclInProgress && std::chrono::steady_clock::now() < end)
       std::this_thread::yield();
@@ -98,15 +102,17 @@ class handle {
     return comm_;
   }
 
-  /// Waits until NCCL has given the previous call to the device. Throws ashlar::error if the call
-  /// fails or does not end before the deadline.
-  void settle(call_site const& where) {
+  /// Waits until NCCL has given the previous call to the device. The first operations of a group
+  /// wait here for the other members, with which NCCL connects this rank. Throws ashlar::error if
+  /// the call fails, if the watchdog aborts the communicator, or if `is_limited` and the call does
+  /// not end before the deadline.
+  void settle(call_site const& where, bool is_limited = false) {
     auto const end = std::chrono::steady_clock::now() + deadline_;
     for (ncclResult_t state = ncclInProgress;;) {
       call(where, [&](ncclComm_t comm) { return ncclCommGetAsyncError(comm, &state); });
       if (state == ncclSuccess) return;
       check(state, where);
-      if (std::chrono::steady_clock::now() > end)
+      if (is_limited && std::chrono::steady_clock::now() > end)
         throw error("nccl", to_string(where) + ": " + explain(ncclInProgress));
       std::this_thread::yield();
     }
@@ -144,7 +150,7 @@ class handle {
   void split(call_site const& where, int color, int key, ncclComm_t* made, ncclConfig_t config) {
     try {
       call(where, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, made, &config); });
-      settle(where);
+      settle(where, true);
     } catch (error const& e) {
       abort(e.what());
       throw;
@@ -154,7 +160,7 @@ class handle {
   void make(ncclResult_t status) {
     try {
       check(status, where_);
-      settle(where_);
+      settle(where_, true);
     } catch (...) {
       abort("It could not be created.");
       throw;

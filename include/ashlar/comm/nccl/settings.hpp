@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The method by which sums are computed on GPUs. An environment variable, which must be the same on
-// all ranks, selects the method:
+// The method by which sums are computed on GPUs. An environment variable selects the method. If it
+// differs between ranks, the value of rank 0 applies to all:
 //
 //   ASHLAR_NCCL_SUMS   unset, library   NCCL sums where possible. This is fast, and a network
 //                                       switch may help. Results are reproducible on one machine,

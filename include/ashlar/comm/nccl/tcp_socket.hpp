@@ -5,13 +5,18 @@
 
 // A socket for the rendezvous of ranks. It sends and receives complete messages, with deadlines.
 //
+// A signal that interrupts a call only repeats it.
+//
 //   wait_for    returns whether data or a connection arrives before the deadline
 //   read_all    returns false if the deadline passes or the peer closes the connection
 //   write_all   returns false if the peer closes the connection; it does not wait, because a
 //               message fits into the socket's buffer
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <poll.h>
@@ -39,14 +44,16 @@ class tcp_socket {
 
   /// Returns whether one of `events` occurred before `end`.
   bool wait_for(short events, clock::time_point end) const {
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
     pollfd one{fd_, events, 0};
-    return ::poll(&one, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
+    return repeated([&] {
+             auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
+             return ::poll(&one, 1, static_cast<int>(std::max(left.count(), std::int64_t{0})));
+           }) > 0;
   }
   bool read_all(void* data, std::size_t bytes, clock::time_point end) const {
     for (auto* at = static_cast<char*>(data); bytes > 0;) {
       if (!wait_for(POLLIN, end)) return false;
-      auto const n = ::recv(fd_, at, bytes, 0);
+      auto const n = repeated([&] { return ::recv(fd_, at, bytes, 0); });
       if (n <= 0) return false;
       at += n;
       bytes -= static_cast<std::size_t>(n);
@@ -55,7 +62,7 @@ class tcp_socket {
   }
   bool write_all(void const* data, std::size_t bytes) const {
     for (auto const* at = static_cast<char const*>(data); bytes > 0;) {
-      auto const n = ::send(fd_, at, bytes, MSG_NOSIGNAL);
+      auto const n = repeated([&] { return ::send(fd_, at, bytes, MSG_NOSIGNAL); });
       if (n <= 0) return false;
       at += n;
       bytes -= static_cast<std::size_t>(n);
@@ -64,6 +71,13 @@ class tcp_socket {
   }
 
  private:
+  /// Returns the result of call(), repeated while a signal interrupts it.
+  template <class Call>
+  static auto repeated(Call const& call) -> decltype(call()) {
+    for (;;)
+      if (auto const result = call(); result >= 0 || errno != EINTR) return result;
+  }
+
   int fd_;
 };
 

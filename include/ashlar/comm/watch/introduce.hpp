@@ -19,15 +19,14 @@
 namespace ashlar::watch {
 
 /// Returns the watchdog of rank `rank`, or null if the mesh has one rank, or if ASHLAR_TIMEOUT is
-/// off on some rank. `acts` tells whether the watchdog notices waits itself (watchdog::start).
-/// `reduce(op, span)` replaces values by their sums or maxima over all ranks. Collective over the
-/// mesh: an all-reduce of 24 bytes, and an all-reduce of 16 bytes plus 72 bytes for each rank of
-/// the mesh.
+/// off on some rank. `wanted` are this rank's settings. `acts` tells whether the watchdog notices
+/// waits itself (watchdog::start). `reduce(op, span)` replaces values by their sums or maxima over
+/// all ranks. Collective over the mesh: an all-reduce of 24 bytes, and an all-reduce of 16 bytes
+/// plus 72 bytes for each rank of the mesh.
 template <class Reduce>
-std::shared_ptr<watchdog> introduce(flight_record& record, topology const& t, int rank, bool acts,
-                                    Reduce const& reduce) {
+std::shared_ptr<watchdog> introduce(flight_record& record, topology const& t, int rank,
+                                    settings const& wanted, bool acts, Reduce const& reduce) {
   if (t.ranks() == 1) return nullptr;
-  settings const wanted = settings_from_environment();
   contact own = own_contact();
   auto const host = bounds_of(own.host);
   std::array<std::int64_t, 3> most{host[0], host[1], wanted.is_on() ? 0 : 1};

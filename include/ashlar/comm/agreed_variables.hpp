@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The environment variables that every rank reads when it makes a mesh. They may differ between
+// ranks:
+//
+//   a variable has a wrong value   all ranks throw the error of the first such rank, because the
+//                                  others would wait for it forever
+//   ASHLAR_CHECK                   `on` on any rank means on
+//   ASHLAR_TIMEOUT                 each rank keeps its own (watch/introduce.hpp)
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/checked_mode.hpp>
+#include <ashlar/comm/fault_of.hpp>
+#include <ashlar/comm/watch/settings.hpp>
+#include <ashlar/placement/axis_placement.hpp>
+
+namespace ashlar::detail {
+
+struct mesh_variables {
+  bool checks = false;       ///< whether the mesh begins in the checked mode
+  watch::settings watching;  ///< this rank's settings of the watchdog
+};
+
+/// Returns the variables of the mesh that rank `rank` of `ranks` ranks makes. Throws the same
+/// ashlar::error on every rank if a variable is wrong on any rank, or if `Backend` has a function
+/// check_variables() and it throws. `reduce(op, span)` replaces values by their sums or maxima over
+/// all ranks. Collective over the mesh: an all-reduce of 16 bytes, and two more before an error.
+template <class Backend, class Reduce>
+mesh_variables agreed_variables(int rank, int ranks, Reduce const& reduce) {
+  mesh_variables v;
+  std::string const fault = fault_of([&] {
+    v.checks = wants_checks();
+    v.watching = watch::settings_from_environment();
+    if constexpr (requires { Backend::check_variables(); }) Backend::check_variables();
+  });
+  std::int64_t const place = fault.empty() ? 0 : ranks - rank;
+  std::array<std::int64_t, 2> most{v.checks ? 1 : 0, place};
+  reduce(reduction::max, std::span<std::int64_t>(most));
+  v.checks = most[0] == 1;
+  if (most[1] == 0) return v;
+
+  // All ranks but the first one with a fault add zeros to its text.
+  bool const is_first = place == most[1];
+  std::int64_t length = is_first ? static_cast<std::int64_t>(fault.size()) : 0;
+  reduce(reduction::sum, std::span<std::int64_t>(&length, 1));
+  std::vector<std::int32_t> letters(static_cast<std::size_t>(length));
+  if (is_first) letters.assign(fault.begin(), fault.end());
+  reduce(reduction::sum, std::span<std::int32_t>(letters));
+  std::string text;
+  for (auto const letter : letters) text += static_cast<char>(letter);
+  throw error("mesh", "on rank " + std::to_string(ranks - most[1]) + ": " + text);
+}
+
+}  // namespace ashlar::detail
