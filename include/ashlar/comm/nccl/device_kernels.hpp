@@ -54,7 +54,7 @@ void combine(reduction op, std::span<std::byte const* const> addends, std::byte*
              cudaStream_t stream) {
   static_assert(most_addends == cuda::most_sources);
   constexpr auto most = static_cast<std::size_t>(most_addends);
-  if (sizeof(T) == 2 && addends.size() > most)
+  if (sizeof(T) == 2 && op == reduction::sum && addends.size() > most)
     throw error("nccl", "an ordered sum has " + std::to_string(addends.size()) +
                             " bfloat16 addends, but the kernel takes at most " +
                             std::to_string(most) +
