@@ -7,6 +7,7 @@
 // tokens with the smallest gates. Impossible options must be refused with one sentence on every
 // rank.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -141,6 +142,15 @@ TEST_CASE("a capacity keeps the largest gates, and of equal gates the first toke
   auto const three = nn::routes_from({.experts = 2, .chosen = 1, .capacity = 1.2}, choices.data(),
                                      5);
   CHECK(three.routes->expert == std::vector<std::int32_t>{0, 0, 1, -1, 0});
+}
+
+TEST_CASE("a capacity that is a whole number of tokens but for rounding is this number") {
+  std::vector<float> choices;  // 100 tokens, which all choose expert 0
+  for (int t = 0; t < 100; ++t) choices.insert(choices.end(), {0, float(t)});
+  auto const made = nn::routes_from({.experts = 2, .chosen = 1, .capacity = 1.1}, choices.data(),
+                                    100);
+  CHECK(1.1 * 50 > 55);
+  CHECK(std::count(made.routes->expert.begin(), made.routes->expert.end(), 0) == 55);
 }
 
 TEST_CASE("of equal probabilities the lower experts are chosen") {
