@@ -153,6 +153,23 @@ TEST_CASE("a capacity that is a whole number of tokens but for rounding is this 
   CHECK(std::count(made.routes->expert.begin(), made.routes->expert.end(), 0) == 55);
 }
 
+TEST_CASE("a net whose experts have a capacity predicts whole batches only") {
+  auto const samples_of = [](double capacity) {
+    nn::token_batch const batch{3, 4};
+    auto const net = nn::chain(nn::embedding(7, 4),
+                               nn::moe(4, {.experts = 2, .chosen = 1, .capacity = capacity}),
+                               nn::linear(4, 5));
+    std::vector<std::int32_t> const ids(16, 1);
+    auto model = placed_alone<double>(net, batch);
+    CHECK(model.predict(std::span(ids).first(12)).size() == 60);
+    return message_of([&] { model.predict(ids); });
+  };
+  CHECK(samples_of(nn::dropless) == "nothing was thrown");
+  CHECK(samples_of(1) ==
+        "model: 4 samples are no multiple of the planned batch of 3, but in this net samples "
+        "depend on each other. Fill the batch up, or place the net for another one.");
+}
+
 TEST_CASE("of equal probabilities the lower experts are chosen") {
   std::vector<float> const p{.25f, .25f, .1f, .25f};
   std::vector<float> choices(2);

@@ -76,6 +76,7 @@ class dispatch {
     s.statistics = {probabilities, choices};
     s.parameters.push_back({"router", {features_, o_.experts}, true});
     s.rows = dispatch_training_rows(r);
+    s.couples_samples = o_.capacity < dropless;  // all tokens of a micro-batch compete for it
     s.turns_together = o_.balance_over;
     auto const values = static_cast<double>(x.elements());
     auto const rows = static_cast<double>(s.y.elements());
