@@ -170,6 +170,32 @@ TEST_CASE("a net whose experts have a capacity predicts whole batches only") {
         "depend on each other. Fill the batch up, or place the net for another one.");
 }
 
+TEST_CASE("the memory of a plan counts the temporaries of a mixture of experts") {
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  nn::feature_batch const batch{256, 32};
+  auto const data = random_batch<double>(batch, 0, 4, 1);
+  // With one expert, all rows are those of this expert. With few hidden features, dispatch needs as
+  // much as the experts do.
+  for (int const hidden : {1, 120}) {
+    auto const net = nn::chain(nn::linear(32, 32),
+                               nn::moe(32, {.experts = 1, .chosen = 1, .hidden = hidden}),
+                               nn::linear(32, 4));
+    auto const problem = search::any_length(nn::describe<double>(net, batch, 0));
+    auto const plan = plan_source(problem, alone).whole();
+    auto model = nn::place<double>(net, alone, plan);
+    accumulate_step(model, data);
+    alone.memory().reset_peak();
+    accumulate_step(model, data);
+    auto const peak = static_cast<double>(alone.memory().peak_bytes());
+    CAPTURE(hidden);
+    CAPTURE(plan.memory);
+    CAPTURE(peak);
+    // Statistics are not counted.
+    CHECK(peak <= 1.05 * static_cast<double>(plan.memory));
+    CHECK(peak >= 0.85 * static_cast<double>(plan.memory));
+  }
+}
+
 TEST_CASE("of equal probabilities the lower experts are chosen") {
   std::vector<float> const p{.25f, .25f, .1f, .25f};
   std::vector<float> choices(2);

@@ -85,6 +85,8 @@ class dispatch {
     s.forward_values = 2 * rows;
     s.backward_values = 2 * rows + values;
     s.saved_values = values + static_cast<double>(probabilities.elements());
+    auto const tokens = values / static_cast<double>(features_);
+    s.temporary_values = values + tokens * o_.experts;  // gradients of x and of the logits
     return s;
   }
 
