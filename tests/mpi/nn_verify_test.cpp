@@ -41,9 +41,9 @@ using ashlar::broadcast, ashlar::partial, ashlar::split;
 struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
-  bool goes_by_x = false;    ///< loops over the elements of x's shard, not of y's
-  double dx_factor = 1;      ///< factor of dx
-  bool counts_rank = false;  ///< y depends on the rank's coordinates
+  bool goes_by_x = false;     ///< loops over the elements of x's shard, not of y's
+  double dx_factor = 1;       ///< factor of dx
+  bool counts_rank = false;   ///< y depends on the rank's coordinates
 };
 
 /// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row. The formula of
@@ -147,7 +147,8 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::attention_core(nn::attention_mask::none), {3, 4, 2, 6});
   nn::verify(nn::attention_core(nn::attention_mask::none), {3, 2, 3, 2, 3});
   nn::verify(nn::context_attention({3, 4}), {3, 5, 2, 2});
-  nn::verify(nn::context_attention({2, 3}), {2, 2, 3, 3, 2});
+  nn::verify(nn::context_attention({3, 1}), {2, 9, 2, 2});
+  nn::verify(nn::context_attention({2, 1}), {2, 3, 3, 2, 2});
   nn::verify(nn::context_attention({1, 1}), {2, 1, 1, 1});
   nn::verify(nn::channels_last(), {2, 3, 4, 5});
   nn::verify(nn::channels_first(), {3, 2, 2, 4});
@@ -182,6 +183,16 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::mean_squared_error(), {5, 3});
   nn::verify(nn::mean_squared_error(), {3, 2, 2, 3});
   nn::verify(spoilt_gain(), {5, 4});
+}
+
+TEST_CASE("queries may be split if every rank repeats at most a sixteenth of the flops") {
+  auto const rows = [](nn::context_size const& context, ashlar::shape const& x) {
+    return nn::context_attention(context).spec(x).rows.size();
+  };
+  CHECK(rows({3, 1}, {2, 8, 2, 2}) == 4);  // keys and values: 8 of 8 + 14 · 8 parts of the flops
+  CHECK(rows({3, 1}, {2, 9, 2, 2}) == 5);
+  CHECK(rows({2, 1}, {2, 2, 4, 3, 2}) == 4);
+  CHECK(rows({2, 1}, {2, 3, 3, 3, 2}) == 6);
 }
 
 TEST_CASE("float is verified with its own tolerance") {
