@@ -7,6 +7,7 @@
 // once, in a test layer whose rows and arithmetic a test case can change.
 
 #include <functional>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -44,6 +45,7 @@ struct spoiling {
   bool goes_by_x = false;     ///< loops over the elements of x's shard, not of y's
   double dx_factor = 1;       ///< factor of dx
   bool counts_rank = false;   ///< y depends on the rank's coordinates
+  bool throws_other = false;  ///< throws another exception than ashlar::error if columns are split
 };
 
 /// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row. The formula of
@@ -87,6 +89,7 @@ class spoilt_gain {
       }
       return most;
     } else {
+      if (wrong_.throws_other && n < 4) throw std::out_of_range("no column 3");
       auto const g = c.template parameter<0>();
       auto y = c.make_y();
       std::int64_t const count = wrong_.goes_by_x ? x.local_elements() : y.local_elements();
@@ -214,6 +217,14 @@ TEST_CASE("ranks of a mesh share the rows and get the same error") {
     CAPTURE(text);
     CHECK(has(text, "gain, rows[" + std::to_string(row) + "] ("));
   }
+  spoiling const throws{.throws_other = true};
+  auto const text = message_of([&] { nn::verify(spoilt_gain(throws), {5, 4}, m); });
+  CHECK(has(text, "nn::verify: gain, rows[2] ("));
+  CHECK(has(text, "forward<1> on rank 0 throws: no column 3"));
+  spoiling const no_spec{.spec = [](auto&) { throw std::out_of_range("no spec"); }};
+  CHECK(message_of([&] {
+          nn::verify(spoilt_gain(no_spec), {5, 4}, m);
+        }) == "nn::verify: the layer throws: no spec");
 }
 
 TEST_CASE("a gradient declared broadcast where it is partial") {
