@@ -415,6 +415,13 @@ TEST_CASE("the type of a layer must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==
         "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, but it "
         "has none.");
+  auto const more = [](auto& s) {
+    s.statistics.push_back({s.x[0]});
+    for (auto& row : s.rows) row.stat.push_back({broadcast(), broadcast()});
+  };
+  CHECK(verified({.spec = more}) ==
+        "gain: the spec has 2 statistics, but the layer's type declares 1. Write template <int "
+        "XRank> using statistics = nn::ranks<...>, with the number of dims of each.");
 }
 
 }  // namespace ashlar_test
