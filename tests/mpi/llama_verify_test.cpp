@@ -69,6 +69,9 @@ TEST_CASE("grouped-query attention says what it cannot be") {
         }) ==
         "nn::attention: the rotary base must be positive, such as 10000. Without positions, write "
         ".rotary = false.");
+  CHECK(message_of([] { nn::attention({.features = 12, .heads = 6, .scaling = {.factor = 8}}); }) ==
+        "nn::grouped_attention_core: a scaling of rotary positions is given, but the rotary base "
+        "is 0, so there are none. Give a base (in nn::attention, .rotary = true), or no scaling.");
 }
 
 }  // namespace ashlar_test

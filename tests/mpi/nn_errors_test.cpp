@@ -21,6 +21,16 @@ namespace {
 
 namespace nn = ashlar::nn;
 
+/// A layer whose spec has a statistic that its type does not declare.
+struct gelu_with_statistic : nn::gelu {
+  search::layer_spec spec(ashlar::shape const& x) const {
+    auto s = nn::gelu::spec(x);
+    s.statistics.push_back({x[0]});
+    for (auto& row : s.rows) row.stat.push_back({ashlar::broadcast(), ashlar::broadcast()});
+    return s;
+  }
+};
+
 template <class Net>
 std::string described(Net const& net, ashlar::shape const& input, int micro_batches = 1) {
   return message_of([&] { nn::describe(net, input, micro_batches); });
@@ -72,6 +82,16 @@ TEST_CASE("impossible layers") {
   CHECK(has(message_of([] { nn::gpt_block(10, 3, 0.1); }), "3 heads do not divide 10 features."));
   for (double p : {-0.1, 1.0, std::nan("")})
     CHECK(message_of([p] { nn::dropout{p}; }) == "nn::dropout: the probability must be in [0, 1).");
+}
+
+TEST_CASE("a layer whose type does not declare the statistics of its spec") {
+  auto const net = nn::chain(nn::linear(4, 6), gelu_with_statistic());
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const plan = plan_source(problem, m).whole();
+  CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
+        "gelu: the spec has 1 statistics, but the layer's type declares 0. Write template <int "
+        "XRank> using statistics = nn::ranks<...>, with the number of dims of each.");
 }
 
 TEST_CASE("batches that are empty") {

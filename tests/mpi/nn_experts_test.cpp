@@ -7,6 +7,7 @@
 // tokens with the smallest gates. Impossible options must be refused with one sentence on every
 // rank.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -141,6 +142,58 @@ TEST_CASE("a capacity keeps the largest gates, and of equal gates the first toke
   auto const three = nn::routes_from({.experts = 2, .chosen = 1, .capacity = 1.2}, choices.data(),
                                      5);
   CHECK(three.routes->expert == std::vector<std::int32_t>{0, 0, 1, -1, 0});
+}
+
+TEST_CASE("a capacity that is a whole number of tokens but for rounding is this number") {
+  std::vector<float> choices;  // 100 tokens, which all choose expert 0
+  for (int t = 0; t < 100; ++t) choices.insert(choices.end(), {0, float(t)});
+  auto const made = nn::routes_from({.experts = 2, .chosen = 1, .capacity = 1.1}, choices.data(),
+                                    100);
+  CHECK(1.1 * 50 > 55);
+  CHECK(std::count(made.routes->expert.begin(), made.routes->expert.end(), 0) == 55);
+}
+
+TEST_CASE("a net whose experts have a capacity predicts whole batches only") {
+  auto const samples_of = [](double capacity) {
+    nn::token_batch const batch{3, 4};
+    auto const net = nn::chain(nn::embedding(7, 4),
+                               nn::moe(4, {.experts = 2, .chosen = 1, .capacity = capacity}),
+                               nn::linear(4, 5));
+    std::vector<std::int32_t> const ids(16, 1);
+    auto model = placed_alone<double>(net, batch);
+    CHECK(model.predict(std::span(ids).first(12)).size() == 60);
+    return message_of([&] { model.predict(ids); });
+  };
+  CHECK(samples_of(nn::dropless) == "nothing was thrown");
+  CHECK(samples_of(1) ==
+        "model: 4 samples are no multiple of the planned batch of 3, but in this net samples "
+        "depend on each other. Fill the batch up, or place the net for another one.");
+}
+
+TEST_CASE("the memory of a plan counts the temporaries of a mixture of experts") {
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  nn::feature_batch const batch{256, 32};
+  auto const data = random_batch<double>(batch, 0, 4, 1);
+  // With one expert, all rows are those of this expert. With few hidden features, dispatch needs as
+  // much as the experts do.
+  for (int const hidden : {1, 120}) {
+    auto const net = nn::chain(nn::linear(32, 32),
+                               nn::moe(32, {.experts = 1, .chosen = 1, .hidden = hidden}),
+                               nn::linear(32, 4));
+    auto const problem = search::any_length(nn::describe<double>(net, batch, 0));
+    auto const plan = plan_source(problem, alone).whole();
+    auto model = nn::place<double>(net, alone, plan);
+    accumulate_step(model, data);
+    alone.memory().reset_peak();
+    accumulate_step(model, data);
+    auto const peak = static_cast<double>(alone.memory().peak_bytes());
+    CAPTURE(hidden);
+    CAPTURE(plan.memory);
+    CAPTURE(peak);
+    // Statistics are not counted.
+    CHECK(peak <= 1.05 * static_cast<double>(plan.memory));
+    CHECK(peak >= 0.85 * static_cast<double>(plan.memory));
+  }
 }
 
 TEST_CASE("of equal probabilities the lower experts are chosen") {

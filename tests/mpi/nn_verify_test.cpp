@@ -7,6 +7,7 @@
 // once, in a test layer whose rows and arithmetic a test case can change.
 
 #include <functional>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -41,9 +42,10 @@ using ashlar::broadcast, ashlar::partial, ashlar::split;
 struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
-  bool goes_by_x = false;    ///< loops over the elements of x's shard, not of y's
-  double dx_factor = 1;      ///< factor of dx
-  bool counts_rank = false;  ///< y depends on the rank's coordinates
+  bool goes_by_x = false;     ///< loops over the elements of x's shard, not of y's
+  double dx_factor = 1;       ///< factor of dx
+  bool counts_rank = false;   ///< y depends on the rank's coordinates
+  bool throws_other = false;  ///< throws another exception than ashlar::error if columns are split
 };
 
 /// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row. The formula of
@@ -87,6 +89,7 @@ class spoilt_gain {
       }
       return most;
     } else {
+      if (wrong_.throws_other && n < 4) throw std::out_of_range("no column 3");
       auto const g = c.template parameter<0>();
       auto y = c.make_y();
       std::int64_t const count = wrong_.goes_by_x ? x.local_elements() : y.local_elements();
@@ -147,7 +150,8 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::attention_core(nn::attention_mask::none), {3, 4, 2, 6});
   nn::verify(nn::attention_core(nn::attention_mask::none), {3, 2, 3, 2, 3});
   nn::verify(nn::context_attention({3, 4}), {3, 5, 2, 2});
-  nn::verify(nn::context_attention({2, 3}), {2, 2, 3, 3, 2});
+  nn::verify(nn::context_attention({3, 1}), {2, 9, 2, 2});
+  nn::verify(nn::context_attention({2, 1}), {2, 3, 3, 2, 2});
   nn::verify(nn::context_attention({1, 1}), {2, 1, 1, 1});
   nn::verify(nn::channels_last(), {2, 3, 4, 5});
   nn::verify(nn::channels_first(), {3, 2, 2, 4});
@@ -184,6 +188,16 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(spoilt_gain(), {5, 4});
 }
 
+TEST_CASE("queries may be split if every rank repeats at most a sixteenth of the flops") {
+  auto const rows = [](nn::context_size const& context, ashlar::shape const& x) {
+    return nn::context_attention(context).spec(x).rows.size();
+  };
+  CHECK(rows({3, 1}, {2, 8, 2, 2}) == 4);  // keys and values: 8 of 8 + 14 · 8 parts of the flops
+  CHECK(rows({3, 1}, {2, 9, 2, 2}) == 5);
+  CHECK(rows({2, 1}, {2, 2, 4, 3, 2}) == 4);
+  CHECK(rows({2, 1}, {2, 3, 3, 3, 2}) == 6);
+}
+
 TEST_CASE("float is verified with its own tolerance") {
   nn::verify<float>(nn::linear(5, 4), {7, 5});
   nn::verify<float>(nn::layer_norm(4), {3, 5, 4});
@@ -203,6 +217,14 @@ TEST_CASE("ranks of a mesh share the rows and get the same error") {
     CAPTURE(text);
     CHECK(has(text, "gain, rows[" + std::to_string(row) + "] ("));
   }
+  spoiling const throws{.throws_other = true};
+  auto const text = message_of([&] { nn::verify(spoilt_gain(throws), {5, 4}, m); });
+  CHECK(has(text, "nn::verify: gain, rows[2] ("));
+  CHECK(has(text, "forward<1> on rank 0 throws: no column 3"));
+  spoiling const no_spec{.spec = [](auto&) { throw std::out_of_range("no spec"); }};
+  CHECK(message_of([&] {
+          nn::verify(spoilt_gain(no_spec), {5, 4}, m);
+        }) == "nn::verify: the layer throws: no spec");
 }
 
 TEST_CASE("a gradient declared broadcast where it is partial") {
@@ -393,6 +415,13 @@ TEST_CASE("the type of a layer must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==
         "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, but it "
         "has none.");
+  auto const more = [](auto& s) {
+    s.statistics.push_back({s.x[0]});
+    for (auto& row : s.rows) row.stat.push_back({broadcast(), broadcast()});
+  };
+  CHECK(verified({.spec = more}) ==
+        "gain: the spec has 2 statistics, but the layer's type declares 1. Write template <int "
+        "XRank> using statistics = nn::ranks<...>, with the number of dims of each.");
 }
 
 }  // namespace ashlar_test

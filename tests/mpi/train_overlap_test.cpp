@@ -45,6 +45,7 @@ outcome walk(Model& model, step::program const& p, Data const& data) {
   outcome made;
   auto walker = model.make_executor(p);
   model.clear_gradients();
+  walker.record_times();
   {
     ashlar::communication_log log(model.mesh());
     walker.run(0, walker.first_update(), model.input_of(data.inputs, data.targets, 0, &made.loss));
@@ -53,6 +54,10 @@ outcome walk(Model& model, step::program const& p, Data const& data) {
                  to_string(r.axes, model.mesh().topology())] += r.received_bytes;
     made.collectives = log.records().size();
   }
+  // Also all moves of a bucket, which begin together, have their times.
+  auto const& times = walker.times();
+  CHECK(std::is_sorted(times.begin(), times.begin() + walker.first_update(),
+                       [](auto const& a, auto const& b) { return a.start < b.start; }));
   walker.hand_out_gradients();
   made.gradients = gradients_of(model);
   return made;

@@ -129,6 +129,8 @@ TEST_CASE("attention to a context may be split by queries and by heads, and no o
     };
     auto const table = ashlar::context_attention_training_rows(rank);
     CHECK(table.size() == rank + 1);
+    for (auto const& row : ashlar::context_attention_training_rows(rank, false))
+      CHECK((!row.x.is_split() || row.x.dim == 0 || row.x.dim == rank - 2));
     for (auto const& row : table) {
       auto const context = row.x.is_split_of(0) ? row.x : ashlar::broadcast();
       check_part("y", seen(0), {row.x, context, row.use[0]}, row.y);

@@ -34,6 +34,7 @@ class combine {
     s.y.extent.push_back(x[x.rank() - 1]);
     s.rows = combine_training_rows(x.rank());
     s.forward_values = s.backward_values = static_cast<double>(x.elements() + s.y.elements());
+    s.temporary_values = static_cast<double>(s.y.elements());  // the sums in the forward pass
     return s;
   }
 

@@ -13,11 +13,14 @@
 // of keys and values is the layer's parameter, [width, heads, 2 head_dim]. There is no bias. The
 // context is data, so it has no gradient.
 //
-// Plans may split the samples (dim 0), the dims of seq and the heads (signature/network.hpp). Every
-// rank has the whole context and reads the part that belongs to its samples, so nothing is
-// communicated. For the backward pass, keys and values are kept, but not the scores. In a net, all
-// layers with a context read the same context. Its values follow the input of each micro-batch
-// (model.hpp). Initialization: normal deviates of variance 1 / width.
+// Plans may split the samples (dim 0), the heads and, if the sequence is long, the dims of seq
+// (signature/network.hpp). If seq is split, every rank computes the keys and values of the whole
+// context and the gradient of their weight. So seq may be split only if these products are a small
+// part of the work (most_repeated_flops). Every rank has the whole context and reads the part that
+// belongs to its samples, so nothing is communicated. For the backward pass, keys and values are
+// kept, but not the scores. In a net, all layers with a context read the same context. Its values
+// follow the input of each micro-batch (model.hpp). Initialization: normal deviates of variance
+// 1 / width.
 
 #include <cmath>
 
@@ -60,7 +63,6 @@ class context_attention {
     s.x = s.y = x;
     s.context = {x[0], context_.length, context_.width};
     s.parameters.push_back({"keys_values", {context_.width, x[r - 2], 2 * x[r - 1]}, false});
-    s.rows = context_attention_training_rows(r);
     auto const values = static_cast<double>(x.elements());
     auto const length = static_cast<double>(context_.length);
     auto const keys_values = static_cast<double>(x[0] * x[r - 2] * 2 * x[r - 1]) * length;
@@ -68,6 +70,9 @@ class context_attention {
     double const scores = values / static_cast<double>(x[r - 1]) * length;
     s.forward_flops = projection + 4 * values * length;
     s.backward_flops = projection + 10 * values * length;
+    double const undivided = 2 * projection;  // by a split of seq
+    s.rows = context_attention_training_rows(
+        r, undivided <= most_repeated_flops * (s.forward_flops + s.backward_flops));
     s.forward_values = keys_values + 2 * scores;
     s.backward_values = 2 * keys_values + 3 * scores;
     s.saved_values = 2 * values + scores / length;

@@ -76,6 +76,7 @@ class dispatch {
     s.statistics = {probabilities, choices};
     s.parameters.push_back({"router", {features_, o_.experts}, true});
     s.rows = dispatch_training_rows(r);
+    s.couples_samples = o_.capacity < dropless;  // all tokens of a micro-batch compete for it
     s.turns_together = o_.balance_over;
     auto const values = static_cast<double>(x.elements());
     auto const rows = static_cast<double>(s.y.elements());
@@ -84,6 +85,8 @@ class dispatch {
     s.forward_values = 2 * rows;
     s.backward_values = 2 * rows + values;
     s.saved_values = values + static_cast<double>(probabilities.elements());
+    auto const tokens = values / static_cast<double>(features_);
+    s.temporary_values = values + tokens * o_.experts;  // gradients of x and of the logits
     return s;
   }
 

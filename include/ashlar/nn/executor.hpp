@@ -184,11 +184,9 @@ class executor {
 
   int do_timed(int i, step_input<Processor> const& input) {
     if (times_.empty()) return do_action(i, input);
-    auto& when = times_[static_cast<std::size_t>(i)];
-    when.start = begun_.seconds();
+    double const start = begun_.seconds();
     int const more = do_action(i, input);
-    when.end = begun_.seconds();
-    if (more > 0) times_[static_cast<std::size_t>(i + more)] = {when.start, when.end};
+    std::fill_n(times_.begin() + i, more + 1, step::time_span{start, begun_.seconds()});
     return more;
   }
 

@@ -62,6 +62,7 @@ class experts {
     s.forward_values = 2 * between + 2 * values;
     s.backward_values = 3 * between + 3 * values;
     s.saved_values = static_cast<double>(x.elements()) + between + values;
+    s.temporary_values = 2 * between + values;  // backward, if one expert has all rows of its rank
     return s;
   }
 

@@ -51,6 +51,8 @@ class gradient_rows {
   /// communicates as sum_over_ranks does.
   template <class Mesh>
   void exchange(Mesh const& m) {
+    // Sorting copies all rows. If that exhausts the memory of one rank alone, others must not wait.
+    abandon_on_exception const guard(m.operations());
     std::visit([&](auto& own) { own.gradient = sum_over_ranks(m, axes_, own.sum.sorted()); },
                held_);
   }

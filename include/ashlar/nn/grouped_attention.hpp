@@ -38,7 +38,7 @@ class grouped_attention_core {
  public:
   /// `queries` is the number of query heads per key head. A rotary base of 0 leaves queries and
   /// keys without positions. Throws ashlar::error if there is no query head, if the base is
-  /// negative, or if the scaling is not possible.
+  /// negative, if the scaling is not possible, or if there is a scaling but no base.
   constexpr explicit grouped_attention_core(std::int64_t queries, double rotary_base = 0,
                                             attention_mask mask = attention_mask::causal,
                                             rotary_scaling const& scaling = {})
@@ -53,6 +53,10 @@ class grouped_attention_core {
       throw error("nn::grouped_attention_core",
                   "the scaling of rotary positions needs positive numbers, and a low that is less "
                   "than high, as in {.factor = 8, .low = 1, .high = 4, .original = 8192}.");
+    if (rotary_base == 0 && !scaling.is_none())
+      throw error("nn::grouped_attention_core",
+                  "a scaling of rotary positions is given, but the rotary base is 0, so there are "
+                  "none. Give a base (in nn::attention, .rotary = true), or no scaling.");
   }
 
   constexpr search::layer_spec spec(shape const& x) const {
@@ -166,8 +170,8 @@ struct attention_options {
 
 /// Returns self-attention with its projections: a linear layer to the queries, keys and values, the
 /// core, and a linear layer back. Maps [batch, seq, features] to the same extents. Throws
-/// ashlar::error if the number of heads does not divide the number of features, or if the number of
-/// key heads does not divide the number of heads.
+/// ashlar::error if the number of heads does not divide the number of features, if the number of
+/// key heads does not divide the number of heads, or if there is a scaling but no rotary positions.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;
   if (o.heads < 1 || o.features < 1 || o.features % o.heads != 0)

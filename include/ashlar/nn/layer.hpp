@@ -187,6 +187,20 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
 }
 
+/// Throws ashlar::error if a layer's type does not declare as many statistics as its spec has. The
+/// type depends on the number of dims of x, so a layer is checked when it is placed (node.hpp).
+ASHLAR_INLINE void check_statistics(search::layer_spec const& spec, int declared);
+#if ASHLAR_DEFINES(NN)
+ASHLAR_INLINE void check_statistics(search::layer_spec const& spec, int declared) {
+  if (spec.statistics.size() != declared)
+    throw error(spec.name.text,
+                "the spec has " + std::to_string(spec.statistics.size()) +
+                    " statistics, but the layer's type declares " + std::to_string(declared) +
+                    ". Write template <int XRank> using statistics = nn::ranks<...>, with the "
+                    "number of dims of each.");
+}
+#endif
+
 /// Returns the layer's spec for an input of extents `input`. If spec() throws in a constant
 /// expression, the compiler does not show the text of the error, but shows the arguments of this
 /// call. This function takes its arguments by value, because a compiler shows only the names of

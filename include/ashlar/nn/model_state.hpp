@@ -73,7 +73,10 @@ struct model_state {
       // cannot be moved.
       one_walker.reset(new executor<Processor>(make_executor(one)));
     }
-    if (std::exchange(renews_before_use, false)) one_walker->renew();
+    if (renews_before_use) {
+      one_walker->renew();
+      renews_before_use = false;  // only now, so that a renewal that failed is not forgotten
+    }
     return *one_walker;
   }
 

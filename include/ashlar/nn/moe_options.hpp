@@ -36,7 +36,8 @@ struct moe_options {
   double z_loss = 0;
   /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up. It takes the
   /// tokens with the largest gates; among gates that are equal bit for bit, the tokens that come
-  /// first in the micro-batch.
+  /// first in the micro-batch. So the samples of a micro-batch depend on each other, and predict
+  /// and evaluate take whole batches only.
   double capacity = dropless;
   /// The number of tokens of the fullest rank divided by the mean over all ranks, where a plan
   /// splits the experts. Only predictions of seconds, bytes and memory use this number. It must be

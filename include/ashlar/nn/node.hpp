@@ -134,6 +134,7 @@ class layer_node final : public layer_node_base<typename At::processor_type> {
              tied_parameter<processor> const& tied = {})
       : base(m, layer.spec(x), as_value(at.x()), as_value(at.dx())),
         passes_(detail::passes_of(layer, x)), at_(at) {
+    detail::check_statistics(spec_, types::statistics);
     if constexpr (!processor::is_host && requires { passes_.require_kernels(""); })
       passes_.require_kernels(spec_.name.text);
     if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);

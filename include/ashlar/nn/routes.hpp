@@ -60,8 +60,9 @@ template <class A>
 void drop_beyond_capacity(moe_options const& o, A const* choices, routing& routes) {
   int const numbers = numbers_of_choices(o);
   double const even = double(o.chosen) * double(routes.tokens) / o.experts;
-  auto const most = static_cast<std::size_t>(
-      std::min(std::ceil(o.capacity * even), double(routes.tokens)));
+  // 1.1 · 50 is a little more than 55 in double. Such an excess must not count as another token.
+  double const capacity = std::ceil(o.capacity * even * (1 - 1e-12));
+  auto const most = static_cast<std::size_t>(std::min(capacity, double(routes.tokens)));
   std::vector<std::vector<std::int64_t>> entries(static_cast<std::size_t>(o.experts));
   for (std::int64_t t = 0; t < routes.tokens; ++t)
     for (int k = 0; k < o.chosen; ++k)

@@ -7,7 +7,8 @@
 // parts of the planned size, one after another. The last part is filled up with copies of its last
 // sample, and the results for these copies are cut off (in_parts) or subtracted (mean_loss.hpp).
 // The other results are right only if samples do not depend on each other. A net whose samples
-// depend on each other (layer_spec::couples_rows) takes whole parts only.
+// depend on each other (layer_spec::couples_rows, layer_spec::couples_samples) takes whole parts
+// only.
 
 #include <algorithm>
 #include <cstdint>
@@ -57,7 +58,7 @@ class sample_parts {
                       ".");
     if (samples_ % planned_ == 0) return;
     for (auto const& spec : net.layers)
-      if (spec.couples_rows)
+      if (spec.couples_rows || spec.couples_samples)
         throw error("model", std::to_string(samples_) +
                                  " samples are no multiple of the planned batch of " +
                                  std::to_string(planned_) +

@@ -73,6 +73,8 @@ ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer, me
     }
   } catch (error const& e) {
     mine = e.what();
+  } catch (std::exception const& e) {  // all ranks must get to throw_first
+    mine = std::string("nn::verify: the layer throws: ") + e.what();
   }
   throw_first(m, piece, mine);
 }

@@ -157,14 +157,22 @@ constexpr training_table attention_training_rows(int rank = 4) {
   return table;
 }
 
+/// A training row that splits a tensor may leave a part of the layer's flops undivided, so that
+/// every rank repeats it. This is the largest permitted part, as a fraction. It is small, because
+/// the search prices a row as if the ranks divided all work of the layer (step/work.hpp).
+inline constexpr double most_repeated_flops = 1.0 / 16;
+
 /// Returns the signature rows for training (forward and backward) of attention to a context, whose
 /// queries have `rank` dims. The parameter is the weight of keys and values. For given queries and
 /// context, the gradients of the parameter and of the queries are linear in dy. The context is data
 /// and has no gradient. Where dim 0 of the queries is split, dim 0 of the context is split, too.
-constexpr training_table context_attention_training_rows(int rank) {
+/// Where a dim between the batch and the heads is split, every rank computes the keys and values of
+/// the whole context. The table has these rows only if `splits_sequence` is true.
+constexpr training_table context_attention_training_rows(int rank, bool splits_sequence = true) {
   training_table table;
   for (auto const& f : context_attention_signatures(rank)) {
     auto const x = f.in[0], use = f.in[2];
+    if (!splits_sequence && x.is_split() && x.dim > 0 && x.dim < rank - 2) continue;
     if (x.is_split()) {
       table.push_back({x, x, x, x, {use}, {use.is_split() ? use : partial()}});
       continue;

@@ -144,6 +144,10 @@ struct layer_spec {
   /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on earlier
   /// batches. Then micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
+  /// Says whether y of a sample depends on other samples of its micro-batch, as in a mixture of
+  /// experts with a capacity, but not on other micro-batches. Then a batch is not filled up with
+  /// copies of a sample (nn/sample_parts.hpp). Need not be set beside couples_rows.
+  bool couples_samples = false;
   /// If this is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
   /// of a group of n. An example is a balance loss over n micro-batches (nn/dispatch.hpp). Then a
   /// multiple of n micro-batches must take turns (check_turns.hpp).

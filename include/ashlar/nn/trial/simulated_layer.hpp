@@ -174,7 +174,7 @@ class simulated_layer {
     for (std::size_t r = 0; r < on_.size(); ++r) {
       try {
         nodes_[r]->compute(a, on_[r]);
-      } catch (error const& e) {
+      } catch (std::exception const& e) {
         refuse(r, pass, std::string("throws: ") + e.what());
       }
       if (!ranks_[r].memory().guarded()->are_intact())

@@ -68,17 +68,13 @@ class verification {
   int rows() const { return spec_.rows.size(); }
   std::string name() const { return spec_.name.text; }
 
-  /// Throws unless the members of the layer's class agree with its spec. Such members are the
-  /// passes and the numbers of dims of the parameters.
+  /// Throws unless the passes and the output of the layer's class agree with its spec. layer_node
+  /// checks its statistics, and check_spec its parameters.
   void check_type() const {
     if (layer_.y_rank != spec_.y.rank() && !layer_.is_loss)
       throw error(name(), "its output has " + std::to_string(spec_.y.rank()) +
                               " dims, but its type says " + std::to_string(layer_.y_rank) +
                               " in y_rank.");
-    if (layer_.statistics != spec_.statistics.size())
-      throw error(name(), "the spec has " + std::to_string(spec_.statistics.size()) +
-                              " statistics, but the layer's type says " +
-                              std::to_string(layer_.statistics) + ".");
     using form = step::backward_form;
     auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
       if (needed && !layer_.has(kind))

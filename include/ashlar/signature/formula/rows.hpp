@@ -34,6 +34,7 @@
 #include <ashlar/signature/along_dim.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
 #include <ashlar/signature/rows.hpp>
+#include <ashlar/signature/training_row.hpp>
 
 namespace ashlar::formulas {
 
@@ -123,10 +124,6 @@ struct node_set {
   constexpr bool has(int i) const { return (words[i / 64] >> (i % 64) & 1u) != 0; }
   constexpr void add(int i) { words[i / 64] |= std::uint64_t{1} << (i % 64); }
 };
-
-/// A signature row that splits a tensor may leave a part of the formula's flops undivided, so that
-/// every rank repeats it. This is the largest permitted part, as a fraction.
-inline constexpr double most_repeated_flops = 1.0 / 16;
 
 namespace detail {
 
