@@ -46,8 +46,7 @@ struct delayed {
       for (auto& p : c.parameters) p.delay = p.in_rows ? 0 : steps;
     if (char const* const wrong = search::staleness_fault(net, chosen, m))
       throw error("sync::delayed", wrong);
-    search::predict(chosen, net, m);
-    chosen.gap = 1;
+    price_again(chosen, net, m);
     return chosen;
   }
 };

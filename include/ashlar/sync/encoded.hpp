@@ -134,8 +134,7 @@ struct encoded {
     chosen.plain_steps = plain_steps;
     if (char const* const wrong = search::plain_steps_fault(chosen))
       throw error("sync::encoded", wrong);
-    search::predict(chosen, net, m);
-    chosen.gap = 1;
+    price_again(chosen, net, m);
     return chosen;
   }
 };

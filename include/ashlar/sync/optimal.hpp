@@ -52,13 +52,15 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                  "some in rows. Choose the strategies first, and apply sync::rows "
                                  "to one table of the result with sync::pinned.");
   if (net.overlap) {
-    auto const found = detail::overlapped_optimum(any_length(net),
+  auto described = net;
+  described.interleaved = chosen.interleaved;  // 0 in the problem if the search chooses the number
+    auto const found = detail::overlapped_optimum(any_length(described),
                                                   with_capacity<search::dynamic_size>(chosen), m,
                                                   options.most_priced, options.wires)
                            .run(options.effort);
     return {with_capacity<N>(found.chosen), found.bound, found.gap};
   }
-  return detail::serial_optimum<N>(net, chosen, m, options.effort, options.wires).run();
+  return detail::serial_optimum<N>(described, chosen, m, options.effort, options.wires).run();
 }
 
 }  // namespace ashlar::sync

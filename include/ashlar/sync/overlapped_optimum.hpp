@@ -36,10 +36,9 @@ namespace ashlar::sync::detail {
 class overlapped_optimum {
  public:
   overlapped_optimum(search::problem const& net, search::plan const& chosen, machine const& m,
+  /// Expects that as many micro-batches take turns in the problem as in the plan.
                      int most_priced, wire_list const& wires = lossless)
-      : net_(net), start_(chosen), machine_(m), wires_(wires), left_(most_priced) {
-    net_.interleaved = chosen.interleaved;  // a problem has 0 here if the search chooses the number
-  }
+      : net_(net), start_(chosen), machine_(m), wires_(wires), left_(most_priced) {}
 
   optimum run(int effort) {
     std::optional<error> refused;
