@@ -60,6 +60,31 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
   }
 }
 
+TEST_CASE("strategies are tried only if plain steps fit in memory too") {
+  tuned_net it(4);
+  it.net.overlap = false;
+  it.plain.plain_steps = 3;
+  it.machine.memory = sync::encoded{.wire = ashlar::wires::bf16, .plain_steps = 3}(it.net, it.plain,
+                                                                                   it.machine)
+                          .memory -
+                      1;
+  auto o = sync::published(6, 1, sync::ranker_kind::linear);
+  o.proposals = 10;
+  o.epochs = 1;
+  o.wires = {ashlar::wires::bf16};
+  sync::strategy_space const space(it.net, it.plain, it.machine, o.wires);
+  auto const found = sync::tune(it.net, it.plain, it.machine, o,
+                                [&](search::plan const& p) { return p.seconds; });
+  CHECK(found.trials == 6);
+  int wired = 0;
+  for (auto const& t : found.log.trials) {
+    auto const plan = space.plan_of(t.strategy);
+    wired += search::has_wires(plan);
+    CHECK(plan.memory <= it.machine.memory);
+  }
+  CHECK(wired > 0);
+}
+
 TEST_CASE("a search that has tried everything says how many trials it made") {
   auto const net = search::any_length(ashlar::nn::describe<float>(
       ashlar::nn::chain(ashlar::nn::linear(8, 8)), ashlar::nn::feature_batch{4, 8}));

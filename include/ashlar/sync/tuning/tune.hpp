@@ -181,7 +181,7 @@ class tuner {
   bool try_out(candidate const& c) {
     auto const plan = space_.plan_of(c);
     auto const assumed = price_of(program_of(space_, plan, c.division), space_.machine(), true);
-    if (!assumed.fits) return false;
+    if (!assumed.fits || !plain_steps_fit(space_, plan, c.division)) return false;
     double const seconds = measure_(plan, c.division);
     if (!(seconds > 0) || !std::isfinite(seconds))
       throw error("sync::tune", "a trial took " + std::to_string(seconds) +
