@@ -180,6 +180,15 @@ TEST_CASE("trials that had divisions are not repeated by a call without them") {
   CHECK(plain.mutated(divided.trials[0].strategy).division == search::bucket_rule{});
 }
 
+TEST_CASE("trials have the library's division if the options say so") {
+  tuned_net const it;
+  sync::tuning_options o{.trials = 4, .proposals = 6};
+  o.sampling.divides = false;
+  auto const found = sync::tune(it.net, it.plain, it.machine, o, it.clock());
+  CHECK(found.trials == 4);
+  for (auto const& t : found.log.trials) CHECK(t.strategy.division == search::bucket_rule{});
+}
+
 TEST_CASE("a search that was interrupted goes on from the log of its last trial") {
   tuned_net const it;
   auto const clock = it.clock();

@@ -297,7 +297,7 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
   };
   auto how = options;
   // Without overlap, the division into buckets does not change the step.
-  how.sampling.divides = takes_division && net.overlap;
+  how.sampling.divides = options.sampling.divides && takes_division && net.overlap;
   detail::tuner<decltype(measure)> run(space, how, measure);
   basic_tuned<N> made;
   made.log = run.run();
