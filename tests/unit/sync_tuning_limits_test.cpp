@@ -60,29 +60,20 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
   }
 }
 
-TEST_CASE("strategies are tried only if plain steps fit in memory too") {
-  tuned_net it(4);
-  it.net.overlap = false;
-  it.plain.plain_steps = 3;
-  it.machine.memory = sync::encoded{.wire = ashlar::wires::bf16, .plain_steps = 3}(it.net, it.plain,
-                                                                                   it.machine)
-                          .memory -
-                      1;
-  auto o = sync::published(6, 1, sync::ranker_kind::linear);
-  o.proposals = 10;
-  o.epochs = 1;
-  o.wires = {ashlar::wires::bf16};
-  sync::strategy_space const space(it.net, it.plain, it.machine, o.wires);
-  auto const found = sync::tune(it.net, it.plain, it.machine, o,
-                                [&](search::plan const& p) { return p.seconds; });
-  CHECK(found.trials == 6);
-  int wired = 0;
-  for (auto const& t : found.log.trials) {
-    auto const plan = space.plan_of(t.strategy);
-    wired += search::has_wires(plan);
-    CHECK(plan.memory <= it.machine.memory);
+TEST_CASE("plain steps fit in memory too, or a strategy is not tried") {
+  auto const net = search::any_length(ashlar::nn::describe<float>(
+      ashlar::nn::chain(ashlar::nn::linear(64, 256), ashlar::nn::linear(256, 64)),
+      ashlar::nn::feature_batch{4, 64}));
+  auto m = ashlar::machines::gigabit_cluster;
+  auto const start = search::data_parallel(net, tuned_net::two_nodes(), m);
+  sync::encoded const by{.wire = ashlar::wires::power_sgd(4), .plain_steps = 3};
+  auto const plan = by(net, start, m);
+  for (int const missing : {0, 1}) {
+    m.memory = plan.memory - missing;
+    sync::strategy_space const space(net, start, m, {by.wire});
+    CHECK(sync::price_of(program_of(space, plan, {}), m, false).fits);
+    CHECK(sync::plain_steps_fit(space, plan, {}) == (missing == 0));
   }
-  CHECK(wired > 0);
 }
 
 TEST_CASE("a search that has tried everything says how many trials it made") {
@@ -182,7 +173,9 @@ TEST_CASE("trials that had divisions are not repeated by a call without them") {
 
 TEST_CASE("trials have the library's division if the options say so") {
   tuned_net const it;
-  sync::tuning_options o{.trials = 4, .proposals = 6};
+  auto o = sync::published(4, 1, sync::ranker_kind::linear);
+  o.proposals = 6;
+  o.epochs = 1;
   o.sampling.divides = false;
   auto const found = sync::tune(it.net, it.plain, it.machine, o, it.clock());
   CHECK(found.trials == 4);
