@@ -71,9 +71,8 @@ search::plan with_overlapped_seconds(search::problem const& problem, search::pla
 /// Returns the plan that `by`, a builder of namespace sync, makes from `plan`. Errors name the
 /// command line option `option`.
 template <class Builder>
-search::plan built_by(std::string const& option, Builder const& by, search::problem problem,
+search::plan built_by(std::string const& option, Builder const& by, search::problem const& problem,
                       search::plan const& plan, ashlar::machine const& machine) {
-  problem.interleaved = plan.interleaved;
   auto made = by(problem, plan, machine);
   refuse_more_memory(option, made.memory, machine);
   return with_overlapped_seconds(problem, made, machine);
@@ -81,12 +80,11 @@ search::plan built_by(std::string const& option, Builder const& by, search::prob
 
 }  // namespace
 
-search::plan synchronized_by(std::string const& name, search::problem problem,
+search::plan synchronized_by(std::string const& name, search::problem const& problem,
                              search::plan const& plan, ashlar::machine const& machine,
                              double* gap) {
   if (gap != nullptr) *gap = 1;
   if (name.empty() || search_chooses_updates(name)) return plan;
-  problem.interleaved = plan.interleaved;  // was 0 if the search has chosen the number
   if (name == "optimal") {
     auto const best = ashlar::sync::optimal(problem, plan, machine);
     if (gap != nullptr) *gap = best.gap;
@@ -97,43 +95,41 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
   return with_overlapped_seconds(problem, made, machine);
 }
 
-search::plan encoded_by(std::string const& name, int plain_steps, search::problem problem,
+search::plan encoded_by(std::string const& name, int plain_steps, search::problem const& problem,
                         search::plan const& plan, ashlar::machine const& machine) {
   if (name.empty()) return plan;
   ashlar::sync::encoded const by{.wire = ashlar::wire_named("--wire", name),
                                  .plain_steps = plain_steps};
-  return built_by("--wire " + name, by, std::move(problem), plan, machine);
+  return built_by("--wire " + name, by, problem, plan, machine);
 }
 
-search::plan delayed_by(int steps, search::problem problem, search::plan const& plan,
+search::plan delayed_by(int steps, search::problem const& problem, search::plan const& plan,
                         ashlar::machine const& machine) {
   if (steps == 0) return plan;
-  return built_by("--delay " + std::to_string(steps), ashlar::sync::delayed{steps},
-                  std::move(problem), plan, machine);
+  return built_by("--delay " + std::to_string(steps), ashlar::sync::delayed{steps}, problem, plan,
+                  machine);
 }
 
-search::plan stale_by(int staleness, std::string const& name, search::problem problem,
+search::plan stale_by(int staleness, std::string const& name, search::problem const& problem,
                       search::plan const& plan, ashlar::machine const& machine) {
   if (staleness < 0) return plan;
   if (!name.empty() && name != "owners")
     throw ashlar::error("--staleness", "is not possible with --sync " + name +
                                            ". Take --sync owners, or omit it.");
   return built_by("--staleness " + std::to_string(staleness),
-                  ashlar::sync::owners{.staleness = staleness}, std::move(problem), plan, machine);
+                  ashlar::sync::owners{.staleness = staleness}, problem, plan, machine);
 }
 
-std::string wire_text(std::string const& name, search::problem problem, search::plan const& plan,
-                      ashlar::machine const& machine) {
+std::string wire_text(std::string const& name, search::problem const& problem,
+                      search::plan const& plan, ashlar::machine const& machine) {
   if (name.empty()) return {};
-  problem.interleaved = plan.interleaved;
   return ashlar::sync::explain_wire(problem, plan, machine, ashlar::wire_named("--wire", name));
 }
 
-std::string synchronization_text(std::string const& name, search::problem problem,
+std::string synchronization_text(std::string const& name, search::problem const& problem,
                                  search::plan const& before, search::plan const& after,
                                  ashlar::machine const& machine, double gap) {
   if (name.empty() || search_chooses_updates(name)) return {};
-  problem.interleaved = after.interleaved;
   auto text = ashlar::sync::explain(problem, before, after, machine);
   if (gap == 0) text += "no other strategies of these parameters are faster\n";
   else if (gap < 1) {

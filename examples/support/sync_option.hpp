@@ -30,7 +30,8 @@ bool search_chooses_updates(std::string const& name);
 /// chosen the strategies, returns the plan unchanged. Throws ashlar::error if the changed plan
 /// needs more memory on a rank than the machine has. *gap is set to the gap of the strategy
 /// `optimal`, and to 1 for all other strategies.
-ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
+ashlar::search::plan synchronized_by(std::string const& name,
+                                     ashlar::search::problem const& problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
 /// Returns the pipeline with the strategy of this name. If the name is empty, or if the search has
@@ -50,13 +51,13 @@ void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 /// unchanged. Throws ashlar::error if there is no such wire, or if the changed plan needs more
 /// memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
-                                ashlar::search::problem problem, ashlar::search::plan const& plan,
-                                ashlar::machine const& machine);
+                                ashlar::search::problem const& problem,
+                                ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns the plan in which all gradients are delayed by `steps` steps. If `steps` is 0, returns
 /// the plan unchanged. Throws ashlar::error if `steps` is too large, or if the changed plan needs
 /// more memory on a rank than the machine has.
-ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
+ashlar::search::plan delayed_by(int steps, ashlar::search::problem const& problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns the plan in which ranks send their gradients to the ranks that own the parameters, and
@@ -65,18 +66,18 @@ ashlar::search::plan delayed_by(int steps, ashlar::search::problem problem,
 /// empty nor `owners`, if sync::owners refuses the plan, or if the changed plan needs more memory
 /// on a rank than the machine has.
 ashlar::search::plan stale_by(int staleness, std::string const& name,
-                              ashlar::search::problem problem, ashlar::search::plan const& plan,
-                              ashlar::machine const& machine);
+                              ashlar::search::problem const& problem,
+                              ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns a table of the seconds that the wire of this name saves or costs. If the name is empty,
 /// the text is empty.
-std::string wire_text(std::string const& name, ashlar::search::problem problem,
+std::string wire_text(std::string const& name, ashlar::search::problem const& problem,
                       ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns a table that shows how the plan `after` synchronizes gradients. `after` is the plan that
 /// synchronized_by made from the plan `before`, with this name and this gap. The table is empty if
 /// synchronized_by has changed nothing.
-std::string synchronization_text(std::string const& name, ashlar::search::problem problem,
+std::string synchronization_text(std::string const& name, ashlar::search::problem const& problem,
                                  ashlar::search::plan const& before,
                                  ashlar::search::plan const& after, ashlar::machine const& machine,
                                  double gap);

@@ -184,7 +184,11 @@ TEST_CASE("plain steps are refused with delayed gradients") {
   auto const exact = search::data_parallel(net, m.topology(), m.machine());
   auto const plain = plain_at_first(net, exact, wires::with_feedback(wires::int8), m.machine());
   char const* const lost = "gradients are delayed, but those under way when plain steps end";
-  auto const delayed = sync::delayed{1}(net, plain, m.machine());
+  CHECK(has(message_of([&] { sync::delayed{1}(net, plain, m.machine()); }),
+            std::string("sync::delayed: ") + lost));
+  auto delayed = plain;
+  for (auto& c : delayed.choices)
+    for (auto& p : c.parameters) p.delay = 1;
   auto const placed = message_of([&] { nn::place<float>(tiny_gpt, m, delayed, 7); });
   CHECK(has(placed, std::string("nn::place: ") + lost));
   auto const first = sync::delayed{1}(net, exact, m.machine());

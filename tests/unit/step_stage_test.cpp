@@ -9,6 +9,7 @@
 #include <map>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/cut_skips.hpp>
@@ -79,6 +80,21 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
   CHECK(skips > 50);
   MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");
   CHECK(most > 0.99);
+}
+
+TEST_CASE("a part's program has at most as many elements as other programs") {
+  random_cases draw(7);
+  auto net = block_net(2, {4, 3}, 2);
+  auto const order = ashlar::pipelines::gpipe(2, 1);
+  ashlar::topology const whole{{"stage", 2}, {"gpu", 2}}, one{{"stage", 1}, {"gpu", 2}};
+  auto const limits = any_limits(net, order, draw);
+  auto const chain = search::in_stages(net, limits, {0, 0});
+  auto const plan = any_plan(chain, one, {}, draw);
+  search::pipeline_part const part{0, order, limits, whole, divided(whole, 0, 2)};
+  auto many = chain;
+  many.micro_batches = 1 << 20;
+  CHECK(has(message_of([&] { build_stage(many, plan, {}, part); }),
+            " elements make a program that is too long. Give at most "));
 }
 
 }  // namespace ashlar_test

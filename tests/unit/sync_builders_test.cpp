@@ -19,7 +19,10 @@
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/traffic.hpp>
+#include <ashlar/sync/delayed.hpp>
+#include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/named.hpp>
+#include <ashlar/sync/pinned.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -157,6 +160,36 @@ TEST_CASE("bytes: ZeRO-1 receives what an all-reduce receives, and less in mixed
   CHECK(full.by("zero1").memory < full.by("all-reduce").memory);
   CHECK(mixed.by("zero1").memory < mixed.by("all-reduce").memory);
   CHECK(full.by("zero3").memory < full.by("zero1").memory);
+}
+
+TEST_CASE("builders keep the number of micro-batches that take turns") {
+  synchronized const s("gpu=2");
+  auto in_turns = s.net;
+  in_turns.micro_batches = 4;
+  in_turns.interleaved = 2;
+  auto plan = s.plain;
+  search::predict(plan, in_turns, s.machine);
+  auto const kept = [&](search::plan const& made) {
+    CHECK(made.interleaved == 2);
+    CHECK(made.memory == search::memory_per_rank(in_turns, made));
+  };
+  for (int const asked : {0, 1}) {  // 0: the search has chosen the number
+    auto net = in_turns;
+    net.interleaved = asked;
+    for (bool const overlap : {true, false}) {
+      net.overlap = overlap;
+      kept(sync::named("optimal", net, plan, s.machine));
+    }
+    kept(sync::zero<1>{}(net, plan, s.machine));
+    kept(sync::delayed{1}(net, plan, s.machine));
+    kept(sync::encoded{ashlar::wires::int8}(net, plan, s.machine));
+    kept(sync::pinned(net, plan, s.machine, "embedding.table", sync::zero<1>{}));
+    auto const text = search::explain(net, plan, s.machine).text;
+    CHECK_MESSAGE(has(text, "of 4 micro-batches, of which 2 take turns"), text);
+    auto lost = plan;
+    lost.interleaved = 0;
+    CHECK(!search::explain(net, lost, s.machine).text.empty());
+  }
 }
 
 TEST_CASE("reports name the placement of the update") {

@@ -164,6 +164,22 @@ TEST_CASE("builders, optimal and pinned keep delays") {
   static_assert(search::most_delay == 1000);  // the sentences of errors say so
 }
 
+TEST_CASE("gradients with wires after plain steps are not delayed") {
+  delayed_net const s;
+  sync::encoded const later{.wire = ashlar::wires::int8, .plain_steps = 3};
+  auto const refused = [](auto const& work, std::string const& where) {
+    CHECK(has(message_of(work), where + "gradients are delayed, but those under way when plain "
+                                        "steps end would be lost."));
+  };
+  auto const wired = later(s.net, s.plain, s.machine);
+  refused([&] { sync::delayed{1}(s.net, wired, s.machine); }, "sync::delayed: ");
+  refused([&] { later(s.net, s.by("all-reduce", 1), s.machine); }, "sync::encoded: ");
+  auto delayed = s.by("all-reduce", 1);
+  delayed.plain_steps = 3;
+  refused([&] { sync::optimal(s.net, delayed, s.machine, {.wires = {ashlar::wires::int8}}); },
+          "sync::optimal: int8: ");
+}
+
 TEST_CASE("delays are kept in plan files, in version 7, and in headers") {
   temporary_folder const f;
   delayed_net const s;

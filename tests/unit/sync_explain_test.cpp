@@ -118,6 +118,21 @@ TEST_CASE("pinned takes the plain steps of wires, and refuses two numbers of the
             "They belong to the whole plan: give both the same number."));
 }
 
+TEST_CASE("pinned changes the wires of both uses of a tied parameter") {
+  explained_net const s;
+  auto const& tie = s.net.ties[0];
+  auto const wired = sync::encoded{ashlar::wires::int8}(s.net, s.all, s.machine);
+  auto const wires_of = [&](auto const& builder) {
+    auto const plan = sync::pinned(s.net, wired, s.machine, "embedding.table", builder);
+    CHECK(has_wires(plan));  // other parameters keep theirs
+    return std::pair(plan[tie.first].parameters[tie.first_index].wire,
+                     plan[tie.later].parameters[tie.later_index].wire);
+  };
+  CHECK(wires_of(sync::encoded{ashlar::wires::exact}) ==
+        std::pair(ashlar::wires::exact, ashlar::wires::exact));
+  CHECK(wires_of(sync::zero<1>{}) == std::pair(ashlar::wires::int8, ashlar::wires::int8));
+}
+
 TEST_CASE("optimal refuses momentum without plain steps, and diff names other plain steps") {
   explained_net const s;
   auto const wire = ashlar::wires::with_momentum(ashlar::wires::int8);

@@ -211,6 +211,27 @@ TEST_CASE("with overlap the optimum is within the gap, and no builder is faster"
   CHECK(optimal * 10 >= compared * 9);
 }
 
+TEST_CASE("a net with a branch has an optimum, unless a memory limit demands other strategies") {
+  search::problem net;
+  auto const product = [](search::problem& p) {
+    p.add(linear_spec({8, 16}, 16));
+    return shape{8, 16};
+  };
+  add_branch(net, {8, 16}, joined_by::sum, product, product);
+  auto m = ashlar::machines::workstation;
+  auto const plan = search::data_parallel(net, ashlar::topology{{"gpu", 4}}, m);
+  auto const best = sync::optimal(net, plan, m);
+  CHECK(best.gap == 0);
+  for (auto const name : sync::names())
+    CHECK(best.chosen.seconds <= sync::named(name, net, plan, m).seconds * (1 + 1e-9));
+  m.memory = best.chosen.memory;
+  CHECK(sync::optimal(net, plan, m).chosen.choices == best.chosen.choices);
+  --m.memory;
+  CHECK(has(message_of([&] { sync::optimal(net, plan, m); }),
+            "sync::optimal: the net has a branch, and synchronizations of nets with branches are "
+            "not searched below a memory limit."));
+}
+
 TEST_CASE("a plan of another net is refused") {
   random_cases random(1);
   auto it = draw(random);

@@ -56,6 +56,12 @@ double least_seconds(search::problem const& net, search::plan& now, ashlar::mach
   return best;
 }
 
+/// Returns the plan without its plain steps.
+search::plan plain_less(search::plan plan) {
+  plan.plain_steps = 0;
+  return plan;
+}
+
 }  // namespace
 
 TEST_CASE("no wire pays on a workstation, and one does on 1 Gb/s") {
@@ -124,6 +130,27 @@ TEST_CASE("a memory limit counts the errors of wires, and nets of double have no
   auto const plan = search::data_parallel(doubles, nodes, slow);
   CHECK(has(message_of([&] { sync::optimal(doubles, plan, slow, {.wires = permitted}); }),
             "bf16: a wire carries gradients of float only"));
+}
+
+TEST_CASE("a memory limit holds for plain steps too") {
+  ashlar::topology const nodes{{"node", 4, ashlar::link_tier::inter_node}};
+  auto m = ashlar::machines::gigabit_cluster;
+  for (bool const overlap : {false, true}) {
+    auto net = block_net(1, {8, 4}, 256);
+    net.overlap = overlap;
+    m.memory = 0;
+    auto plain = search::data_parallel(net, nodes, m);
+    plain.plain_steps = 5;
+    auto const free = sync::optimal(net, plain, m, {.wires = {wires::bf16}}).chosen;
+    REQUIRE(free.memory > memory_per_rank(net, plain_less(free)));
+    m.memory = free.memory - 1;
+    auto const lean = sync::optimal(net, plain, m, {.wires = {wires::bf16}}).chosen;
+    CHECK(has_wires(lean));
+    for (auto const& plan : {lean, without_wires(lean)}) {
+      auto const program = overlap ? search::overlap_of(net, plan, m).made : build(net, plan, m);
+      CHECK(high_water(program).peak <= m.memory);
+    }
+  }
 }
 
 TEST_CASE("the later use of a tied parameter has a wire only if its own matrix can have it") {

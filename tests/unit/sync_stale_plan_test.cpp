@@ -128,7 +128,10 @@ TEST_CASE("plans that cannot train with a staleness are refused") {
   refused(on({{"gpu", 2}}, [](auto const& net, auto const& t,
                               auto const& m) { return search::tensor_parallel(net, t, m); }),
           "Give all parameters sync::owners{.staleness = K} in a plan that splits only the batch");
-  auto wired = sync::encoded{ashlar::wires::int8}(s.net, plan, s.machine);
+  refused([&] { sync::encoded{ashlar::wires::int8}(s.net, plan, s.machine); },
+          "sync::encoded: gradients of a plan with staleness are sent as they are, at once");
+  auto wired = plan;
+  wired.choices[0].parameters[0].wire = ashlar::wires::int8;
   CHECK(has(staleness_text_of(s, wired), "are sent as they are"));
   // A plan whose parameters have owners, but whose activations are replicated for one layer.
   auto moved = plan;

@@ -60,6 +60,22 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
   }
 }
 
+TEST_CASE("plain steps fit in memory too, or a strategy is not tried") {
+  auto const net = search::any_length(ashlar::nn::describe<float>(
+      ashlar::nn::chain(ashlar::nn::linear(64, 256), ashlar::nn::linear(256, 64)),
+      ashlar::nn::feature_batch{4, 64}));
+  auto m = ashlar::machines::gigabit_cluster;
+  auto const start = search::data_parallel(net, tuned_net::two_nodes(), m);
+  sync::encoded const by{.wire = ashlar::wires::power_sgd(4), .plain_steps = 3};
+  auto const plan = by(net, start, m);
+  for (int const missing : {0, 1}) {
+    m.memory = plan.memory - missing;
+    sync::strategy_space const space(net, start, m, {by.wire});
+    CHECK(sync::price_of(program_of(space, plan, {}), m, false).fits);
+    CHECK(sync::plain_steps_fit(space, plan, {}) == (missing == 0));
+  }
+}
+
 TEST_CASE("a search that has tried everything says how many trials it made") {
   auto const net = search::any_length(ashlar::nn::describe<float>(
       ashlar::nn::chain(ashlar::nn::linear(8, 8)), ashlar::nn::feature_batch{4, 8}));
@@ -153,6 +169,17 @@ TEST_CASE("trials that had divisions are not repeated by a call without them") {
   auto const space = it.space();
   sync::guided_sampler plain(space, 1, {.divides = false});
   CHECK(plain.mutated(divided.trials[0].strategy).division == search::bucket_rule{});
+}
+
+TEST_CASE("trials have the library's division if the options say so") {
+  tuned_net const it;
+  auto o = sync::published(4, 1, sync::ranker_kind::linear);
+  o.proposals = 6;
+  o.epochs = 1;
+  o.sampling.divides = false;
+  auto const found = sync::tune(it.net, it.plain, it.machine, o, it.clock());
+  CHECK(found.trials == 4);
+  for (auto const& t : found.log.trials) CHECK(t.strategy.division == search::bucket_rule{});
 }
 
 TEST_CASE("a search that was interrupted goes on from the log of its last trial") {

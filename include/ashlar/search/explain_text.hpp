@@ -200,13 +200,8 @@ inline std::string overlap_head(overlap_breakdown const& b, int micro_batches) {
 }
 
 template <int N>
-explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                         machine const& m) {
-  if (net.interleaved == 0) {  // The search chose how many micro-batches take turns.
-    auto settled = net;
-    settled.interleaved = chosen.interleaved;
-    return explain_here(settled, chosen, m);
-  }
+explanation explain_here(basic_problem<N> net, basic_plan<N> const& chosen, machine const& m) {
+  net.interleaved = chosen.interleaved;  // the search may have chosen the number
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;
   auto const& total = parts.total;

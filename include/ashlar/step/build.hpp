@@ -60,6 +60,16 @@ program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan
 /// takes a few GiB.
 inline constexpr std::int64_t most_repeated_elements = std::int64_t(1) << 20;
 
+/// Throws ashlar::error if `elements` times `micro_batches` is above most_repeated_elements.
+constexpr void check_program_length(int elements, int micro_batches) {
+  if (std::int64_t(elements) * micro_batches > most_repeated_elements)
+    throw error("step", std::to_string(micro_batches) + " micro-batches of " +
+                            std::to_string(elements) + " elements make a program that is too " +
+                            "long. Give at most " +
+                            std::to_string(most_repeated_elements / elements) +
+                            " micro-batches, each with more samples.");
+}
+
 /// Returns the program of one step under a plan, in serial order. The plan must belong to this
 /// problem, with one valid choice per element. The program has about ten actions per element and
 /// micro-batch. Throws ashlar::error if the number of elements times the number of micro-batches is
@@ -67,12 +77,7 @@ inline constexpr std::int64_t most_repeated_elements = std::int64_t(1) << 20;
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {
-  if (std::int64_t(net.size()) * net.micro_batches > most_repeated_elements)
-    throw error("step", std::to_string(net.micro_batches) + " micro-batches of a net of " +
-                            std::to_string(net.size()) + " elements make a program that is too " +
-                            "long. Give at most " +
-                            std::to_string(most_repeated_elements / net.size()) +
-                            " micro-batches, each with more samples.");
+  check_program_length(net.size(), net.micro_batches);
 #if ASHLAR_COMPILED
   if (ASHLAR_IN_COMPILER)  // For a constant program include <ashlar/step/program_builder.hpp>.
     return include_step_program_builder_hpp(net, chosen, m, 0);

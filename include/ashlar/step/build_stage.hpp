@@ -46,7 +46,8 @@ inline namespace step {
 /// Returns the program of one step for the ranks of `part`, one of the parts into which a pipeline
 /// divides a mesh. `net` and `chosen` are the whole net and a plan for all of its elements. All
 /// parts have the same axes and extents, so the placements of `chosen` are valid on each of them.
-/// The ranks of `part` execute only the elements of the part's own stages.
+/// The ranks of `part` execute only the elements of the part's own stages. Throws ashlar::error if
+/// the number of these elements times the number of micro-batches is above most_repeated_elements.
 ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
                                   pipeline_part const& part);
 

@@ -184,6 +184,11 @@ inline constexpr char const* momentum_fault =
     "a wire with momentum begins after plain steps, in which AdamW averages the squares of "
     "gradients. Let plain_steps be 1 or more.";
 
+/// The error message for a plan in which gradients are delayed and have wires after plain steps.
+inline constexpr char const* delays_fault =
+    "gradients are delayed, but those under way when plain steps end would be lost. Let "
+    "plain_steps be 0, or delay no gradient.";
+
 /// Returns why no training can run with the number of plain steps of a plan, or null if it can.
 template <int N>
 constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
@@ -191,10 +196,7 @@ constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   if (chosen.plain_steps == 0 &&
       any_parameter(chosen, [](parameter_choice const& p) { return p.wire.momentum; }))
     return momentum_fault;
-  if (is_plain_step(chosen, 0) && has_delays(chosen))
-    return "gradients are delayed, but those under way when plain steps end would be lost. Let "
-           "plain_steps be 0, or delay no gradient.";
-  return nullptr;
+  return is_plain_step(chosen, 0) && has_delays(chosen) ? delays_fault : nullptr;
 }
 
 /// Some elements of a plan take their placements from other elements: the end of a residual from

@@ -11,6 +11,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/step/build.hpp>
 #include <ashlar/step/crossing_builder.hpp>
 #include <ashlar/step/pipeline/part_order.hpp>
 #include <ashlar/step/pipeline_part.hpp>
@@ -270,6 +271,10 @@ class stage_builder {
 
 ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
                                   pipeline_part const& part) {
+  int elements = 0;
+  for (int s = 0; s < part.stages(); ++s)
+    if (part.order.position_of(s) == part.position) elements += part.last_of(s) - part.first_of(s);
+  check_program_length(elements, net.micro_batches);
   return step_detail::stage_builder(net, chosen, m, part).build();
 }
 

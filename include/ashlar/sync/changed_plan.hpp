@@ -9,12 +9,13 @@
 //   stored_as_used   the placement of a parameter that every rank stores as its layer reads it
 //   can_divide       whether the ranks along an axis can share out the update of a parameter
 //   changed_plan     the plan with other placements of its parameters, and with its new costs
+//   price_again      the new costs of a changed plan
 //
-// All layers compute as before. The seconds, the bytes and the memory of the plan are predicted
-// anew. The seconds are those of a step in which nothing overlaps. No lower bound is known for the
-// new plan, since the bound of the given plan holds only for plans that update parameters where
-// they store them. The memory limit of the machine is ignored: the caller must compare it with the
-// memory of the new plan.
+// All layers compute as before, and as many micro-batches take turns as before. The seconds, the
+// bytes and the memory of the plan are predicted anew. The seconds are those of a step in which
+// nothing overlaps. No lower bound is known for the new plan, since the bound of the given plan
+// holds only for plans that update parameters where they store them. The memory limit of the
+// machine is ignored: the caller must compare it with the memory of the new plan.
 
 #include <string>
 
@@ -45,6 +46,16 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
                              search::basic_plan<N> const& chosen) {
   if (chosen.size() != net.size() || chosen.problem_hash != search::hash(net))
     throw error(caller, "the plan is of another net. Give the problem for which it was made.");
+}
+
+/// Predicts the costs of a changed plan on machine `m`. As many micro-batches take turns as in the
+/// plan. The problem may have another number, since a search may have chosen that of the plan.
+template <int N>
+constexpr void price_again(search::basic_plan<N>& chosen, search::basic_problem<N> net,
+                           machine const& m) {
+  net.interleaved = chosen.interleaved;
+  search::predict(chosen, net, m);
+  chosen.gap = 1;
 }
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
@@ -79,8 +90,7 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
                   chosen[t.first].parameters[t.first_index],
                   net.spec(t.later).parameters[t.later_index].extents, chosen.mesh);
   }
-  search::predict(chosen, net, m);
-  chosen.gap = 1;
+  price_again(chosen, net, m);
   return chosen;
 }
 

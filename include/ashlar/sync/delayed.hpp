@@ -34,7 +34,8 @@ struct delayed {
   /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps`, priced on
   /// machine `m`; 0 means no delays. Gradients in rows keep a delay of 0. Communicates nothing.
   /// Throws ashlar::error if `chosen` is a plan of another net, if `steps` is not from 0 to
-  /// search::most_delay, or if `steps` is above 0 and `chosen` has a staleness.
+  /// search::most_delay, or if `steps` is above 0 and `chosen` has a staleness or has wires after
+  /// plain steps.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
@@ -44,10 +45,10 @@ struct delayed {
                                        std::to_string(steps) + ". Write a delay in this range.");
     for (auto& c : chosen.choices)
       for (auto& p : c.parameters) p.delay = p.in_rows ? 0 : steps;
-    if (char const* const wrong = search::staleness_fault(net, chosen, m))
-      throw error("sync::delayed", wrong);
-    search::predict(chosen, net, m);
-    chosen.gap = 1;
+    for (char const* const wrong :
+         {search::staleness_fault(net, chosen, m), search::plain_steps_fault(chosen)})
+      if (wrong != nullptr) throw error("sync::delayed", wrong);
+    price_again(chosen, net, m);
     return chosen;
   }
 };

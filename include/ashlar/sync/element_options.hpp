@@ -7,7 +7,8 @@
 // element, that is, one strategy for each parameter. Each option has its costs:
 //
 //   seconds   of all redistributions of the element's parameters in a step without overlap
-//   bytes     the memory of the element (step/memory.hpp); all other placements are fixed
+//   bytes     the memory of the element (step/memory.hpp); all other placements are fixed. If the
+//             plan has plain steps, each kind of memory is that of the step that needs more of it
 //
 // The caller gives both uses of a tied parameter one strategy. An element with a tied parameter has
 // only options with this strategy.
@@ -17,6 +18,7 @@
 // one element needs less, neither the seconds nor the memory of the step grow, whatever the other
 // elements need (memory_fold.hpp).
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -37,13 +39,14 @@ struct parameter_option {
   search::parameter_choice placements;
   double seconds = 0;        ///< seconds of the redistributions in a step
   std::int64_t lasting = 0;  ///< bytes that are held for the whole step
-  // Of the phases forward, backward, synchronize and renew:
-  std::int64_t held[4]{};  ///< bytes that the phase keeps until its end
-  std::int64_t most[4]{};  ///< bytes that the phase needs at most
+  // Of the phases forward, backward, synchronize and renew, and then of the same phases of a plain
+  // step if the plan has such steps:
+  std::int64_t held[8]{};  ///< bytes that the phase keeps until its end
+  std::int64_t most[8]{};  ///< bytes that the phase needs at most
 
   constexpr bool dominates(parameter_option const& other) const {
     if (!at_most(seconds, other.seconds) || lasting > other.lasting) return false;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 8; ++i)
       if (held[i] > other.held[i] || most[i] > other.most[i]) return false;
     return true;
   }
@@ -151,13 +154,17 @@ class element_options {
     made.lasting = memory_of(net_, spec, role, c, chosen_.mesh).lasting;
     search::halo_memory const none;
     int at = 0;
-    for (auto const when : {search::phase::forward, search::phase::backward,
-                            search::phase::synchronize, search::phase::renew}) {
-      search::step_detail::phase_memory run{
-          spec, c, chosen_.mesh, none, net_.element_size, net_.accumulation_size, 0, 0};
-      visit_element(when, spec, c, run);
-      made.held[at] = run.held;
-      made.most[at++] = run.most;
+    for (bool const is_plain : {false, true}) {
+      if (is_plain && chosen_.plain_steps == 0) break;
+      if (is_plain) c.parameters[0].wire = {};
+      for (auto const when : {search::phase::forward, search::phase::backward,
+                              search::phase::synchronize, search::phase::renew}) {
+        search::step_detail::phase_memory run{
+            spec, c, chosen_.mesh, none, net_.element_size, net_.accumulation_size, 0, 0};
+        visit_element(when, spec, c, run);
+        made.held[at] = run.held;
+        made.most[at++] = run.most;
+      }
     }
     return made;
   }
@@ -184,6 +191,13 @@ class element_options {
     for (auto& made : list) {
       c.parameters = made.parameters;
       made.bytes = memory_of(net_, net_.spec(i), role_of(i), c, chosen_.mesh);
+      if (chosen_.plain_steps > 0) {
+        for (auto& p : c.parameters) p.wire = {};
+        auto const plain = memory_of(net_, net_.spec(i), role_of(i), c, chosen_.mesh);
+        for (auto which : {&search::element_bytes::lasting, &search::element_bytes::synchronize,
+                           &search::element_bytes::gradients})  // others do not depend on wires
+          made.bytes.*which = std::max(made.bytes.*which, plain.*which);
+      }
       add_undominated(kept, made);
     }
     return kept;

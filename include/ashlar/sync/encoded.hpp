@@ -27,6 +27,7 @@
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/plan/text.hpp>
+#include <ashlar/step/staleness.hpp>
 #include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
@@ -84,9 +85,10 @@ struct encoded {
   /// parameter can have a wire with momentum, the gradients of both uses are sent as they are.
   /// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, if the net's
   /// gradients are of double, if the wire's numbers are not valid, if plain_steps is below 0, if it
-  /// is 0 although the wire has momentum, or if it is above 0 although gradients are delayed. With
-  /// wired::everywhere, also throws if gradients of matrices are summed, but each of these matrices
-  /// has fewer rows or columns than the rank of power_sgd.
+  /// is 0 although the wire has momentum, if it is above 0 although gradients are delayed, or if
+  /// gradients get the wire although `chosen` has a staleness. With wired::everywhere, also throws
+  /// if gradients of matrices are summed, but each of these matrices has fewer rows or columns than
+  /// the rank of power_sgd.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
@@ -132,10 +134,10 @@ struct encoded {
                                        spec.name.text + "), parameter " +
                                        spec.parameters[refused_index].name.text + ": " + refused);
     chosen.plain_steps = plain_steps;
-    if (char const* const wrong = search::plain_steps_fault(chosen))
-      throw error("sync::encoded", wrong);
-    search::predict(chosen, net, m);
-    chosen.gap = 1;
+    for (char const* const wrong :
+         {search::staleness_fault(chosen), search::plain_steps_fault(chosen)})
+      if (wrong != nullptr) throw error("sync::encoded", wrong);
+    price_again(chosen, net, m);
     return chosen;
   }
 };

@@ -55,12 +55,7 @@ class limited_search {
   constexpr limited_search(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            option_lists const& options, int effort)
       : net_(net), chosen_(chosen), options_(options), limit_(0), most_labels_(labels_for(effort)),
-        fold_(net, chosen.recomputed, chosen.mesh.ranks()) {
-    if (has_branches(net))
-      throw error("sync::optimal",
-                  "the net has a branch, and synchronizations of nets with branches are not "
-                  "searched below a memory limit. Leave out the limit, or use search::optimal.");
-  }
+        fold_(net, chosen.recomputed, chosen.mesh.ranks()) {}
 
   /// Returns the memory of a step with these options.
   constexpr std::int64_t memory(std::vector<int> const& picks) const {
@@ -80,7 +75,12 @@ class limited_search {
   constexpr std::int64_t leanest_memory() const { return memory(cheapest(1).picks); }
 
   /// Returns the best choice that needs at most `limit` bytes and takes fewer than `below` seconds.
+  /// Throws ashlar::error if the net has a branch.
   constexpr chosen_options run(std::int64_t limit, double below) {
+    if (has_branches(net_))
+      throw error("sync::optimal",
+                  "the net has a branch, and synchronizations of nets with branches are not "
+                  "searched below a memory limit. Leave out the limit, or use search::optimal.");
     limit_ = limit;
     least_beside_ = memory_beside_lasting();
     price_ = best_price();

@@ -36,8 +36,9 @@ struct optimal_options {
 /// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
 /// ashlar::error if `chosen` is a plan of another net, has wires or has gradients in rows, if no
 /// strategies are found that fit in the memory of the machine (0: no limit), if wires are permitted
-/// for gradients of double, or if wires with momentum are permitted but the plan has no plain
-/// steps.
+/// for gradients of double, if wires with momentum are permitted but the plan has no plain steps,
+/// if wires are permitted but the plan has plain steps and delays, or if the fastest strategies do
+/// not fit in memory although the net has a branch and the problem no overlap.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,
@@ -51,14 +52,16 @@ constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
     throw error("sync::optimal", "chooses strategies of gradients as tensors, but the plan keeps "
                                  "some in rows. Choose the strategies first, and apply sync::rows "
                                  "to one table of the result with sync::pinned.");
+  auto described = net;
+  described.interleaved = chosen.interleaved;  // 0 in the problem if the search chooses the number
   if (net.overlap) {
-    auto const found = detail::overlapped_optimum(any_length(net),
+    auto const found = detail::overlapped_optimum(any_length(described),
                                                   with_capacity<search::dynamic_size>(chosen), m,
                                                   options.most_priced, options.wires)
                            .run(options.effort);
     return {with_capacity<N>(found.chosen), found.bound, found.gap};
   }
-  return detail::serial_optimum<N>(net, chosen, m, options.effort, options.wires).run();
+  return detail::serial_optimum<N>(described, chosen, m, options.effort, options.wires).run();
 }
 
 }  // namespace ashlar::sync

@@ -17,7 +17,8 @@
 //             the most elements first. The search ends when a round changes nothing or enough plans
 //             have been priced.
 //
-// Plans whose programs exceed the memory limit are passed over.
+// Plans whose programs exceed the memory limit, in steps with wires or in plain steps, are passed
+// over.
 
 #include <algorithm>
 #include <optional>
@@ -35,11 +36,10 @@ namespace ashlar::sync::detail {
 
 class overlapped_optimum {
  public:
+  /// Expects that as many micro-batches take turns in the problem as in the plan.
   overlapped_optimum(search::problem const& net, search::plan const& chosen, machine const& m,
                      int most_priced, wire_list const& wires = lossless)
-      : net_(net), start_(chosen), machine_(m), wires_(wires), left_(most_priced) {
-    net_.interleaved = chosen.interleaved;  // a problem has 0 here if the search chooses the number
-  }
+      : net_(net), start_(chosen), machine_(m), wires_(wires), left_(most_priced) {}
 
   optimum run(int effort) {
     std::optional<error> refused;
@@ -80,12 +80,18 @@ class overlapped_optimum {
   bool consider(search::plan made) {
     --left_;
     auto const priced = overlap_of(net_, made, machine_);
-    bool const fits = machine_.memory == 0 || high_water(priced.made).peak <= machine_.memory;
-    if (!fits || (best_ && priced.seconds() >= best_->seconds * (1 - rounding))) return false;
+    if (best_ && priced.seconds() >= best_->seconds * (1 - rounding)) return false;
+    if (!fits(priced.made)) return false;
+    if (is_plain_step(made, 0) && !fits(overlap_of(net_, without_wires(made), machine_).made))
+      return false;
     made.seconds = priced.seconds();
     made.communication_seconds = priced.when.exposed;
     best_ = std::move(made);
     return true;
+  }
+
+  bool fits(search::program const& made) const {
+    return machine_.memory == 0 || high_water(made).peak <= machine_.memory;
   }
 
   std::vector<group> groups() const {

@@ -101,6 +101,11 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_
           throw error("sync::pinned", "\"" + std::string(name) + "\": " + wrong);
       made.push_back((is_named ? built : chosen)[i].parameters[k]);
     }
+  // changed_plan gives the first use's strategy to the later use, but not always its wire.
+  for (auto const& t : net.ties)
+    if (flags[static_cast<std::size_t>(t.first)][static_cast<std::size_t>(t.first_index)])
+      (chosen.choices.begin() + t.later)->parameters[t.later_index].wire =
+          built[t.later].parameters[t.later_index].wire;
   std::size_t next = 0;
   return changed_plan("sync::pinned", net, chosen, m,
                       [&](search::parameter_choice& p, shape const&) { p = made[next++]; });

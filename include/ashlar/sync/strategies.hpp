@@ -114,7 +114,8 @@ constexpr void check_wire(char const* caller, search::basic_problem<N> const& ne
 }
 
 /// Throws ashlar::error unless all gradients of a plan can have the wires. The plan keeps its
-/// number of plain steps, and a wire with momentum needs at least one.
+/// number of plain steps and its delays: a wire with momentum needs a plain step, and delayed
+/// gradients have no wires after plain steps.
 template <int N>
 constexpr void check_wires(char const* caller, search::basic_problem<N> const& net,
                            search::basic_plan<N> const& chosen, wire_list const& wires) {
@@ -122,6 +123,8 @@ constexpr void check_wires(char const* caller, search::basic_problem<N> const& n
     check_wire(caller, net, chosen, wire);
     if (wire.momentum && chosen.plain_steps == 0)
       throw error(caller, to_string(wire) + ": " + search::momentum_fault);
+    if (!wire.is_exact() && chosen.plain_steps > 0 && has_delays(chosen))
+      throw error(caller, to_string(wire) + ": " + search::delays_fault);
   }
 }
 

@@ -33,6 +33,15 @@ inline search::program program_of(strategy_space const& space, search::plan cons
   return search::detail::overlapped_program(space.net(), plan, space.machine(), division).made;
 }
 
+/// Returns whether the plain steps of a candidate's plan fit in the memory of the machine. Returns
+/// true if the plan has no such steps.
+inline bool plain_steps_fit(strategy_space const& space, search::plan const& plan,
+                            search::bucket_rule const& division) {
+  auto const limit = space.machine().memory;
+  if (limit == 0 || !search::is_plain_step(plan, 0)) return true;
+  return search::high_water(program_of(space, search::without_wires(plan), division)).peak <= limit;
+}
+
 /// Returns the price of a step's program on machine `m`. Communicates nothing.
 inline price price_of(search::program const& made, machine const& m, bool with_influences) {
   constexpr double step = 1.25;

@@ -181,7 +181,7 @@ class tuner {
   bool try_out(candidate const& c) {
     auto const plan = space_.plan_of(c);
     auto const assumed = price_of(program_of(space_, plan, c.division), space_.machine(), true);
-    if (!assumed.fits) return false;
+    if (!assumed.fits || !plain_steps_fit(space_, plan, c.division)) return false;
     double const seconds = measure_(plan, c.division);
     if (!(seconds > 0) || !std::isfinite(seconds))
       throw error("sync::tune", "a trial took " + std::to_string(seconds) +
@@ -297,7 +297,7 @@ basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> c
   };
   auto how = options;
   // Without overlap, the division into buckets does not change the step.
-  how.sampling.divides = takes_division && net.overlap;
+  how.sampling.divides = options.sampling.divides && takes_division && net.overlap;
   detail::tuner<decltype(measure)> run(space, how, measure);
   basic_tuned<N> made;
   made.log = run.run();
