@@ -156,20 +156,24 @@ void run(example::options const& o) {
               << search::print(few, search::overlap_of(few, found.plan, t.machine).made, t.machine);
   }
   if (!o.diff.empty()) t.print_diff(found.plan);
-  search::basic_memory_front<> front;
+  std::cout << std::flush;
+  if (!o.out.empty()) ashlar::io::save_plan(o.out, t.problem, found.plan);
+  if (!o.header.empty()) ashlar::io::save_plan_header(o.header, t.problem, found.plan, o.name);
+  auto const save_page = [&](search::basic_memory_front<> const& front) {
+    if (!o.html.empty())
+      ashlar::io::save_plan_page(o.html, t.problem, found.plan, t.machine, front);
+  };
+  save_page({});
   if (o.pareto > 0) {
-    front = search::memory_front(
+    auto const front = search::memory_front(
         t.problem, t.mesh, t.machine,
         {.limits = o.pareto, .permits = permits, .on_progress = [&](int done, int of) {
            t.line.show("limit " + std::to_string(done) + " of " + std::to_string(of));
          }});
     t.line.show("");
-    std::cout << '\n' << front;
+    std::cout << '\n' << front << std::flush;
+    save_page(front);
   }
-  std::cout << std::flush;
-  if (!o.out.empty()) ashlar::io::save_plan(o.out, t.problem, found.plan);
-  if (!o.header.empty()) ashlar::io::save_plan_header(o.header, t.problem, found.plan, o.name);
-  if (!o.html.empty()) ashlar::io::save_plan_page(o.html, t.problem, found.plan, t.machine, front);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ TEST_CASE("a plan that was saved and loaded is the same plan, priced again") {
   CHECK(loaded.memory == s.plan.memory);
   CHECK(loaded.micro_batches == s.plan.micro_batches);
   CHECK(loaded.problem_hash == s.plan.problem_hash);
+  CHECK(loaded.gap == 1);
   CHECK(loaded.seconds == doctest::Approx(s.plan.seconds).epsilon(1e-9));
   CHECK(loaded.communication_seconds ==
         doctest::Approx(s.plan.communication_seconds).epsilon(1e-9));

@@ -14,6 +14,7 @@
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/appraise.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/best_topology.hpp>
 
 #include "search_combinations.hpp"
 #include "search_nets.hpp"
@@ -342,6 +343,27 @@ TEST_CASE("another plan is appraised with its gap, and refused if it does not fi
   m.memory = data.memory - 1;
   CHECK(says(message([&] { appraise(net, data, m); }), "more than the"));
   check_claims(net, appraise(net, optimal(net, t, m), m), m);
+}
+
+TEST_CASE("a plan that is faster than the bound of the listed choices has no bound") {
+  auto const net = block_net(2, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto m = ashlar::machines::gpu_cluster;
+  m.inter.beta *= 1000;
+  auto const exact = data_parallel(net, t, m);
+  auto encoded = exact;
+  for (auto& c : encoded.choices)
+    for (auto& p : c.parameters)
+      if (p.grad.has_partial()) p.wire.kind = ashlar::wire_kind::bf16;
+  search::options only;
+  only.permits = [&](int i, search::layer_choice const& c) { return c == exact[i]; };
+  CHECK(appraise(net, exact, m, only).gap == 0);
+  auto const r = appraise(net, encoded, m, only);
+  CHECK(r.plan.seconds < exact.seconds);
+  CHECK(r.gap == 1);
+  CHECK(r.lower_bound == 0);
+  CHECK(exact.gap == 1);
+  CHECK(megatron(net, t, m).gap == 1);
 }
 
 TEST_CASE("a net without layers is refused; an unknown name lists the known") {

@@ -86,6 +86,25 @@ TEST_CASE("a front tells its progress, obeys its filter, and prints") {
       "2 limits or more"));
 }
 
+TEST_CASE("a front of a tied net or on five axes is refused") {
+  auto const m = ashlar::machines::gpu_cluster;
+  search::problem net;
+  net.add(linear_spec({8, 8}, 8));
+  net.add(linear_spec({8, 8}, 8));
+  auto const five = parse_topology("a=2,b=2,c=2,d=2,e=2");
+  CHECK(has(message_of([&] { memory_front(net, five, m); }),
+            "search::memory_front: a front supports at most 4 axes. Merge axes of one tier."));
+  net.add_tie({0, 0, 1, 0});
+  CHECK(has(message_of([&] { memory_front(net, parse_topology("gpu=2"), m); }),
+            "search::memory_front: a front does not choose where a tied parameter is stored."));
+}
+
+TEST_CASE("the text of a gap is never below the gap") {
+  CHECK(search::detail::gap_text(0.010971) == "1.098 %");
+  CHECK(search::detail::gap_text(0.5) == "50.000 %");
+  CHECK(search::detail::gap_text(1e-9) == "0.001 %");
+}
+
 TEST_CASE("the error for a limit that is too low names the least possible and the layer that needs "
           "most") {
   search::problem net;

@@ -118,6 +118,39 @@ TEST_CASE(
   CHECK(apart > 20);
 }
 
+TEST_CASE("stages that recompute until they fit have room for their skips") {
+  int fit = 0, again = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    random_cases draw(seed);
+    auto net = u_net(draw, 3, {8, 12}, 4);
+    std::vector const limits{0, net.size() / 2, net.size()};
+    for (int i = 0; i < net.size(); ++i) net[i].segment = i / 3;
+    net.segments = (net.size() + 2) / 3;
+    for (auto& layer : net.layers) layer.saved_values += 4 * 96;
+    auto const machine = draw.machine();
+    ashlar::topology const t{{"gpu", 2}};
+    auto const chosen = search::optimal(net, t, machine);
+    auto const order = pipelines::gpipe(2, 4);
+    search::crossing_prices crossings(t, 0, machine);
+    search::stage_model model(net, chosen, machine, crossings);
+    auto const memory = [&](std::vector<int> const& recomputed) {
+      return search::price_pipeline(net, chosen, limits, recomputed, 0, 4, machine, order)
+          .chosen.memory;
+    };
+    auto const most = memory({0, 0});
+    for (int percent = 40; percent < 100; percent += 2) {
+      auto const limit = most * percent / 100;
+      auto const found = search::recompute_to_fit(model, limits, order, limit);
+      if (!found) continue;
+      CHECK(memory(*found) <= limit);
+      ++fit;
+      again += (*found)[1] > 0;
+    }
+  }
+  CHECK(fit > 50);
+  CHECK(again > 20);
+}
+
 TEST_CASE("both ends of a skip have the same placements, also if stages are searched alone") {
   int fit = 0, inside = 0;
   for (unsigned seed = 1; seed <= 16; ++seed) {

@@ -402,6 +402,34 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
       }
 }
 
+TEST_CASE("the sums of a cut are the seconds of its stages, also of recomputed elements") {
+  auto const t = parse_topology("gpu=2");
+  search::problem net;
+  for (int k = 0; k < 5; ++k) net.add(linear_spec({8, 64}, 64));
+  net.add_segment(0);
+  net.recomputed = 1;
+  auto chosen = search::optimal(net, t, cluster);
+  for (int i = 0; i < net.size(); ++i)  // The placements of neighbours differ.
+    for (auto const& c : search::layer_choices(net.spec(i), t))
+      if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
+        chosen.choices[std::size_t(i)] = c;
+  search::crossing_prices crossings(t, 0, cluster);
+  search::stage_model model(net, chosen, cluster, crossings);
+  search::cut_costs const costs(model, search::detail::cutting_points(net));
+  double again = 0;
+  for (int first = 0; first < costs.units(); ++first)
+    for (int last = first + 1; last <= costs.units(); ++last)
+      for (bool const joined : {false, true}) {
+        auto const sums = costs.stage(first, last, joined);
+        auto const own = model.stage(sums.first, sums.last, joined);
+        CHECK(sums.seconds == Approx(own.seconds).epsilon(1e-9));
+        CHECK(sums.forward == Approx(own.forward).epsilon(1e-9));
+        again += model[sums.first].reenter;
+      }
+  CHECK(costs.units() == 5);
+  CHECK(again > 0);
+}
+
 TEST_CASE("one stage is the unchanged chain") {
   auto const t = parse_topology("node=2,gpu=2");
   for (int const m : {1, 4}) {

@@ -127,6 +127,58 @@ TEST_CASE("a tied net within a memory limit") {
   CHECK(has(message_of([&] { (void)search::optimal(net, t, m); }), "search::optimal: "));
 }
 
+TEST_CASE("a search of a tied net whose budget ends keeps its plan and claims no bound") {
+  auto const net = small_tied_net();
+  ashlar::topology const t{{"node", 2}, {"gpu", 2}};
+  auto const& m = ashlar::machines::workstation;
+  auto const found = search::exact(net, t, m, {.seconds = 1e-9});
+  CHECK(has_one_storage(net, found.plan));
+  CHECK(found.how == search::ending::out_of_budget);
+  CHECK(found.gap == 1);
+  CHECK(found.lower_bound == 0);
+}
+
+TEST_CASE("storages without a plan count in the bound, unless it is proved that no plan fits") {
+  auto const net = small_tied_net();
+  ashlar::topology const t{{"gpu", 2}};
+  auto const& m = ashlar::machines::workstation;
+  double const least = search::optimal(net, t, m).seconds;
+  namespace detail = search::detail;
+  ashlar::error const refused("search", "found no plan");
+  int number = 0;
+  bool is_proved = true, are_all = false;
+  auto const some = [&](search::problem const& one) {
+    if (number++ == 0 || are_all) {
+      if (is_proved) throw refused;
+      throw detail::unproven_refusal(refused, least / 2);
+    }
+    return search::optimal(one, t, m);
+  };
+  CHECK(detail::best_storage(net, t, true, some).gap == 0);
+  number = 0, is_proved = false;
+  auto const open = detail::best_storage(net, t, true, some);
+  CHECK(open.seconds * (1 - open.gap) == doctest::Approx(least / 2));
+  are_all = true;
+  CHECK_THROWS_AS(detail::best_storage(net, t, true, some), detail::unproven_refusal);
+}
+
+TEST_CASE("the effort of a search holds for every storage of a tied parameter") {
+  auto const net = small_tied_net(1);
+  ashlar::topology const t{{"gpu", 4}};
+  auto m = ashlar::machines::workstation;
+  m.memory = search::optimal(net, t, m).memory - 1;
+  auto const best = search::optimal(net, t, m);
+  auto const optimal_below = [&](double known) {
+    return search::optimal(net, t, m, search::any_choice{}, {.known = known});
+  };
+  CHECK(optimal_below(best.seconds * 1.01).seconds == best.seconds);
+  // The best plan is of no interest if a faster one is known. Its storage then gives only a bound.
+  double const known = best.seconds * 0.99;
+  auto const other = optimal_below(known);
+  CHECK((other.size() == 0 || other.seconds > best.seconds));
+  CHECK(other.seconds * (1 - other.gap) <= known * (1 + 1e-9));
+}
+
 TEST_CASE("baselines, pins and meshes of three axes keep one storage") {
   auto const net = small_tied_gpt();
   auto const m = ashlar::machines::workstation;

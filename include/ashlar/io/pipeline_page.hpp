@@ -100,9 +100,9 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       "</div>\n<div class='card'>" + step_bar(p) + "</div>\n";
   if (p.chosen.recomputed > 0)
     text += "<p class='note'>" + escaped(search::recomputed_text(net, p, m)) + ".</p>\n";
-  if (p.lower_bound > 0 && p.chosen.gap > 0)
+  if (p.lower_bound > 0 && p.chosen.gap > 0 && p.chosen.gap < 1)
     text += "<p class='note'>No plan of the searched stages and micro-batches is more than " +
-            search::detail::percent_text(p.chosen.gap, 3) + " faster.</p>\n";
+            search::detail::gap_text(p.chosen.gap) + " faster.</p>\n";
   for (auto const& note : search::notes(net, p.chosen))
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text +=

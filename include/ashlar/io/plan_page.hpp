@@ -121,9 +121,9 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
                      kinds_bar(total, total.seconds()) + kinds_key(total) + "</div>\n";
   if (chosen.recomputed > 0)
     text += "<p class='note'>" + escaped(search::recomputed_text(net, chosen, m)) + ".</p>\n";
-  if (chosen.gap > 0)
-    text += "<p class='note'>No plan that fits is more than " + percent_text(chosen.gap, 3) +
-            " faster.</p>\n";
+  if (chosen.gap > 0 && chosen.gap < 1)
+    text += "<p class='note'>No permitted plan that fits is more than " +
+            search::detail::gap_text(chosen.gap) + " faster.</p>\n";
   for (auto const& note : search::notes(net, chosen))
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text += "<h2>The mesh</h2>\n<div class='card two'>" + mesh_svg(t) + legend(t) + "</div>\n";

@@ -144,6 +144,8 @@ class watch {
   /// Marks the moment when the cost tables are complete.
   void tables_made() { tables_ = elapsed(); }
 
+  /// Drops a bound that does not hold for the plan of the run.
+  void drop_bound() { bound_ = 0; }
   void raise_bound(double bound) { bound_ = bound > bound_ ? bound : bound_; }
 
   double lower_bound() const { return bound_; }

@@ -9,7 +9,10 @@
 //   search::appraise(net, search::megatron(net, t, m), m).gap
 //
 // The gap is the largest fraction of the plan's time that another plan can save. The bound holds
-// for all plans on the same mesh. Plans on other meshes may be faster.
+// for all plans on the same mesh whose choices choices.hpp lists for the problem. A plan from
+// elsewhere may have other storage, or gradients that are encoded, in rows, delayed or owned by one
+// rank. If such a plan is faster than the bound, no bound is known: the gap is 1. Plans on other
+// meshes may be faster.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/branch_limits.hpp>
@@ -56,6 +59,7 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
     chain_model<N> model = detail::model_of(net, chosen.mesh, m, o, again);
     return detail::lower_bound(model, m.memory);
   });
+  if (run.lower_bound() > chosen.seconds * (1 + detail::tie_margin)) run.drop_bound();
   return run.finish(static_cast<basic_plan<N>&&>(chosen));
 }
 

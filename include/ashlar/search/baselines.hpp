@@ -5,7 +5,8 @@
 
 // Defines well-known layouts of parallel training as baselines. Each baseline is the cheapest plan
 // that the usual search (optimal.hpp) finds among the choices that the layout permits. So its cost
-// is comparable with that of other plans.
+// is comparable with that of other plans. Its gap is 1, since the search bounds only the plans of
+// the layout.
 //
 //   data parallel     On every axis, all activations and their gradients are split along dim 0.
 //                     Parameters are replicated, and their gradients are partial.
@@ -111,7 +112,7 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
 template <int N, class Wanted>
 constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const& t,
                                     machine const& m, bool sharded, Wanted const& wanted) {
-  return optimal(net, t, m, [&](int i, layer_choice const& c) {
+  auto chosen = optimal(net, t, m, [&](int i, layer_choice const& c) {
     if (sharded ? !is_sharded_storage(c, net.spec(i), t) : !is_replicated_storage(c)) return false;
     for (int a = 0; a < t.axes(); ++a)
       if (!permits(net, i, c, a, t, [&](training_row const& r, layer_spec const& spec) {
@@ -120,6 +121,8 @@ constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const&
         return false;
     return true;
   });
+  chosen.gap = 1;
+  return chosen;
 }
 
 }  // namespace detail

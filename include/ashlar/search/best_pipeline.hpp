@@ -72,10 +72,17 @@ class best_pipeline {
     return best_;
   }
 
+  /// Throws the error for a search that has nothing to try.
+  [[noreturn]] void refuse_numbers() const {
+    refuse_in_flight();
+    throw error("search::pipeline",
+                "none of the schedules exists for these numbers of stages and micro-batches. Use "
+                "other numbers, or the schedule 1f1b.");
+  }
+
   /// Throws ashlar::error if no pipeline was kept.
   void demand() const {
-    if (!found_ && !too_many_.empty())
-      throw error("search::pipeline", "no schedule stays within the limit: " + too_many_);
+    if (!found_) refuse_in_flight();
     if (!found_)
       throw error(
           "search::pipeline",
@@ -85,6 +92,12 @@ class best_pipeline {
   }
 
  private:
+  /// Throws ashlar::error if a schedule exceeds options_.in_flight.
+  void refuse_in_flight() const {
+    if (!too_many_.empty())
+      throw error("search::pipeline", "no schedule stays within the limit: " + too_many_);
+  }
+
   machine const& machine_;
   pipeline_options const& options_;
   pipeline_plan best_;

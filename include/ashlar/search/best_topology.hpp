@@ -139,8 +139,8 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 /// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
 /// makes the plan for one arrangement. If that plan does not fit, as few as possible of its first
-/// segments are recomputed. Throws ashlar::error if none of these plans fits; the message states
-/// the least memory that one of them needs.
+/// segments are recomputed. The gap of the result is 1. Throws ashlar::error if none of these plans
+/// fits; the message states the least memory that one of them needs.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {
@@ -166,6 +166,7 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
                           " per rank; the smallest needs " + bytes_text(double(leanest.memory)) +
                           ", on " + to_string(leanest.mesh) +
                           ". Raise the memory limit, use more ranks, or call search::optimal.");
+  best.gap = 1;
   return best;
 }
 

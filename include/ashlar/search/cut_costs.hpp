@@ -49,9 +49,11 @@ class cut_costs {
     for (int u = 0; u < units; ++u) {
       int const first = points_[at(u)], last = points_[at(u) + 1];
       auto own = model.stage(first, last);
-      moves_.push_back(first == 0 ? moves{} : moves{model[first].enter, model[first - 1].leave});
+      auto const& begin = model[first];
+      moves_.push_back(first == 0 ? moves{}
+                                  : moves{begin.enter, begin.reenter, model[first - 1].leave});
       own.forward += moves_.back().enter;
-      own.seconds += moves_.back().enter + moves_.back().leave;
+      own.seconds += moves_.back().sum();
       auto const& sum = before_.back();
       pipeline_stage next;
       next.seconds = sum.seconds + own.seconds;
@@ -70,12 +72,13 @@ class cut_costs {
   /// part, so that the input of this stage is redistributed instead of crossing.
   pipeline_stage stage(int first, int last, bool joined) const {
     auto const &a = before_[at(first)], &b = before_[at(last)];
-    moves const in = joined ? moves{} : moves_[at(first)];
+    moves in = moves_[at(first)];
+    if (joined) in.enter = in.leave = 0;
     pipeline_stage s;
     s.first = points_[at(first)];
     s.last = points_[at(last)];
     s.forward = b.forward - a.forward - in.enter;
-    s.seconds = b.seconds - a.seconds - in.enter - in.leave;
+    s.seconds = b.seconds - a.seconds - in.sum();
     s.weights = b.weights - a.weights;
     s.synchronize = b.synchronize - a.synchronize;
     return s;
@@ -116,7 +119,7 @@ class cut_costs {
   /// cut removes the redistributions at its place.
   double most_saved(int cuts) const {
     std::vector<double> saved;
-    for (auto const& it : moves_) saved.push_back(it.enter + it.leave);
+    for (auto const& it : moves_) saved.push_back(it.sum());
     std::sort(saved.rbegin(), saved.rend());
     double sum = 0;
     for (std::size_t k = 0; k < saved.size() && static_cast<int>(k) < cuts; ++k) sum += saved[k];
@@ -150,10 +153,13 @@ class cut_costs {
   }
 
  private:
-  /// The seconds of the redistributions before a unit in the forward pass (enter) and in the
-  /// backward pass (leave). If the chain is cut before the unit, crossings take their place.
+  /// The seconds of the redistributions before a unit in the forward pass (enter), in a
+  /// recomputation (reenter) and in the backward pass (leave). If the chain is cut before the unit,
+  /// crossings take the place of enter and leave, and the input of the unit is kept for the
+  /// recomputation.
   struct moves {
-    double enter = 0, leave = 0;
+    double enter = 0, reenter = 0, leave = 0;
+    double sum() const { return enter + reenter + leave; }
   };
 
   struct tied {

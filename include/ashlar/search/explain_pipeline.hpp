@@ -279,7 +279,7 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
     text += "  " + wrapped(pieces, 4) + "\n";
   if (p.lower_bound > 0 && p.chosen.gap > 0 && p.chosen.gap < 1)
     text += "  no plan of the searched stages and micro-batches is more than " +
-            percent_text(p.chosen.gap, 3) + " faster\n";
+            gap_text(p.chosen.gap) + " faster\n";
   double const communication = p.chosen.communication_seconds;
   text += std::string("  of the ") + (p.order.chunks > 1 ? "busiest part: " : "slowest stage: ") +
           share(p.seconds() - communication - p.bubble) + " work, " + share(communication) +

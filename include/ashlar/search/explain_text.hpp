@@ -226,7 +226,7 @@ explanation explain_here(basic_problem<N> net, basic_plan<N> const& chosen, mach
     text += "  the first " + std::to_string(chosen.plain_steps) +
             " steps of a training send all gradients exactly; the figures are for later steps\n";
   if (chosen.gap > 0 && chosen.gap < 1)
-    text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
+    text += "  no permitted plan that fits is more than " + gap_text(chosen.gap) + " faster\n";
   text += kinds_text(total);
   for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
   auto const o = outline_of(net, chosen, parts, m);

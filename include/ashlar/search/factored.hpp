@@ -126,8 +126,10 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
       if (fastest.size() == 0 || (found && fastest.seconds >= best.seconds)) continue;
       best = std::move(fastest);
       found = true;
-    } catch (error const&) {  // no plan is known to fit on this mesh; another mesh may have one
+    } catch (error const& e) {  // no plan is known to fit on this mesh; another mesh may have one
       if (!found && k + 1 == order.size() && effort.known == unreachable) throw;
+      auto const* const unproven = dynamic_cast<detail::unproven_refusal const*>(&e);
+      if (unproven != nullptr) least = std::min(least, unproven->bound());
       if (!is_exact_on(it.mesh)) least = std::min(least, it.bound);
     }
   }

@@ -57,6 +57,7 @@ inline plan hidup(problem const& net, topology const& t, machine const& m) {
     auto const made = detail::overlapped_program(settled, chosen, m);
     chosen.seconds = made.seconds;
     chosen.communication_seconds = timeline_of(made.made, m).exposed;
+    chosen.gap = 1;  // The search bounds only the plans of HiDup.
     return chosen;
   });
 }

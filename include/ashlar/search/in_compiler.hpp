@@ -87,11 +87,13 @@ constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology 
   if (has_settled_ties(net) || !is_exact_on(t))
     return settled_plan(net, t, m, filter, fastest_by_roles, watch);
   check_problem(net, t);
-  one_storage<Watch> part{watch};
-  auto const found = best_storage(net, t, !std::is_same_v<Filter, any_choice>,
-                                  [&](basic_problem<N> const& one) {
-                                    return settled_plan(one, t, m, filter, fastest_by_roles, part);
-                                  });
+  one_storage<Watch> part{watch, effort_of(watch)};
+  auto const found = best_storage(
+      net, t, !std::is_same_v<Filter, any_choice>,
+      [&](basic_problem<N> const& one) {
+        return settled_plan(one, t, m, filter, fastest_by_roles, part);
+      },
+      [&] { return watch.has_time(); });
   watch.raise_bound(found.seconds * (1 - found.gap));
   return found;
 }

@@ -15,7 +15,8 @@
 //   1. Hold two plans, one with more counted memory than the limit and one with less.
 //   2. The next λ is the price at which both cost the same.
 //   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
-//   4. Stop when the new plan is no cheaper at this price than the two held plans.
+//   4. Stop when the new plan is no cheaper at this price than the two held plans, or if rounding
+//      errors keep it from being closer to the limit than the plan that it would replace.
 //
 // Every plan that is found on the way and fits the limit is a candidate for the optimum.
 
@@ -23,6 +24,7 @@
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/least_memory.hpp>
+#include <ashlar/search/unproven_refusal.hpp>
 
 namespace ashlar::search::detail {
 
@@ -32,18 +34,21 @@ namespace ashlar::search::detail {
 ///   name        the name of that layer
 ///   most        the bytes that this layer needs
 ///   operation   the first words of the message
+///   bound       a lower bound of the seconds of all plans, for an unproven_refusal
 [[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
                                        int element, char const* name, std::int64_t most,
-                                       char const* operation) {
+                                       char const* operation, double bound) {
   auto const both = [](std::int64_t bytes) {
     return bytes_text(double(bytes)) + " (" + std::to_string(bytes) + " bytes)";
   };
-  throw error(operation,
-              std::string(least.complete ? "no plan fits in " : "found no plan that fits in ") +
-                  both(limit) + " per rank; the least " +
-                  (least.complete ? "possible is " : "that was found is ") + both(least.bytes) +
-                  ", where element " + std::to_string(element) + " (" + name + ") needs most, " +
-                  bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
+  error const text(
+      operation, std::string(least.complete ? "no plan fits in " : "found no plan that fits in ") +
+                     both(limit) + " per rank; the least " +
+                     (least.complete ? "possible is " : "that was found is ") + both(least.bytes) +
+                     ", where element " + std::to_string(element) + " (" + name + ") needs most, " +
+                     bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
+  if (least.complete) throw error(text);
+  throw unproven_refusal(text, bound);
 }
 
 /// The weight (seconds, plus a tiny amount per collective) and the counted memory (bytes) of a path
@@ -123,6 +128,8 @@ constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const&
     dual.price = price;
     dual.bound = bound > dual.bound ? bound : dual.bound;
     if (bound >= (heavy.weight + price * double(heavy.counted - limit)) * (1 - 1e-12)) break;
+    if (between.counted > limit ? between.counted >= heavy.counted : between.weight >= light.weight)
+      break;
     (between.counted > limit ? heavy : light) = between;
     (between.counted > limit ? dual.heavy : dual.light) = path;
   }
@@ -154,11 +161,12 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
 }
 
 /// Throws the error that no plan fits. `lean` is the path (one choice per element) of least memory,
-/// and `least` is its memory. `operation` are the first words of the message.
+/// and `least` is its memory. `operation` are the first words of the message. `bound` is a lower
+/// bound of the seconds of all plans.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,
-                                        char const* operation) {
+                                        char const* operation, double bound = 0) {
   int element = 0;
   std::int64_t most = -1;
   for (int i = 0; i < model.size(); ++i) {
@@ -167,7 +175,7 @@ template <int N>
                              std::max({bytes.forward, bytes.again, bytes.saved + bytes.backward});
     if (own > most) most = own, element = i;
   }
-  refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
+  refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation, bound);
 }
 
 /// Drops choices that no plan of at most `limit` bytes per rank can contain. Returns a path (one

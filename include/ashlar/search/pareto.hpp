@@ -45,11 +45,19 @@ struct basic_memory_front {
 
 /// Returns the Pareto front of time and memory: the fastest plan within each of several memory
 /// limits. Throws the errors of `optimal`, and ashlar::error if the options ask for fewer than two
-/// limits.
+/// limits, if the storage of a tied parameter is not prescribed, or if the mesh has more than four
+/// axes.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {
   if (o.limits < 2) throw error("search::memory_front", "a front needs 2 limits or more.");
+  if (!detail::has_settled_ties(net))
+    throw error("search::memory_front",
+                "a front does not choose where a tied parameter is stored. Prescribe it with "
+                "search::with_storage, or call search::optimal for each memory limit.");
+  if (!is_exact_on(t))
+    throw error("search::memory_front",
+                "a front supports " + detail::at_most_exact_axes() + ". Merge axes of one tier.");
   machine unlimited = m;
   unlimited.memory = 0;
   basic_memory_front<N> front{
@@ -126,7 +134,7 @@ std::ostream& operator<<(std::ostream& out, basic_memory_front<N> const& front) 
   for (auto const& p : front.plans) {
     out << right(bytes_text(double(p.memory)), 18) << right(seconds_text(p.seconds), 12)
         << right(&p == &fast ? "-" : detail::percent_text(p.seconds / fast.seconds - 1), 12)
-        << right(p.gap > 0 ? "within " + detail::percent_text(p.gap, 3) : "optimal", 22);
+        << right(p.gap > 0 ? "within " + detail::gap_text(p.gap) : "optimal", 22);
     if (front.memory > 0 && p.memory > front.memory) out << "  more than the machine has";
     out << '\n';
   }

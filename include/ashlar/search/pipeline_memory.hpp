@@ -104,10 +104,16 @@ class pipeline_memory {
       own[static_cast<std::size_t>(line.position)].push_back(line);
       if (line.is_transfer) own[static_cast<std::size_t>(line.target)].push_back(line);
     }
-    for (int p = 0; p < s.positions; ++p) {
+    for (int p = 0; p < s.positions; ++p)
       orders_.push_back(pipelines::order_of_part(own[static_cast<std::size_t>(p)], p, true));
-      skips_.push_back(held_for_skips(s, p, skips));
-    }
+    set_skips(skips);
+  }
+
+  /// Takes other bytes for the skips between stages. The skips must be the same ones.
+  void set_skips(std::vector<skip_bytes> const& skips) {
+    skips_.clear();
+    for (int p = 0; p < schedule_.positions; ++p)
+      skips_.push_back(held_for_skips(schedule_, p, skips));
   }
 
   /// Returns the bytes per rank of the part at `position`. `stages` has an entry for each stage.

@@ -78,6 +78,7 @@ class pipeline_search {
   pipeline_plan run() {
     if (candidates_.empty() && unpinnable_) std::rethrow_exception(unpinnable_);
     for (std::size_t k = 0; k < candidates_.size(); ++k) list_attempts(k);
+    if (attempts_.empty()) best_.refuse_numbers();
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](auto const& a, auto const& b) { return a.estimate < b.estimate; });
     for (auto& a : attempts_) {

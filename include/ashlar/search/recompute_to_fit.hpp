@@ -30,7 +30,9 @@ recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,
     plans.push_back(plan_of_range<N>(model.whole(), limits[s], limits[s + 1], parts[s].recomputed));
     bytes.push_back(bytes_of_stage(parts[s], plans[s]));
   }
-  pipeline_memory const memory(order, model.boundaries(limits), model.bytes_of_skips(limits));
+  auto const cut = model.skips_between(limits);
+  auto skips = model.bytes_of_skips(limits);
+  pipeline_memory memory(order, model.boundaries(limits), skips);
   for (int p = 0; p < order.positions; ++p)
     while (memory.of_part(p, bytes) > limit) {
       int fullest = -1;
@@ -45,6 +47,11 @@ recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,
       auto const s = static_cast<std::size_t>(fullest);
       ++plans[s].recomputed;
       bytes[s] = bytes_of_stage(parts[s], plans[s]);
+      for (std::size_t k = 0; k < skips.size(); ++k)  // A second run of its end keeps x longer.
+        if (skips[k].to == fullest)
+          skips[k].again = parts[s].runs(cut[k].end - limits[s], plans[s].recomputed) !=
+                           forward_runs::once;
+      if (!skips.empty()) memory.set_skips(skips);
     }
   std::vector<int> recomputed;
   for (auto const& own : plans) recomputed.push_back(own.recomputed);

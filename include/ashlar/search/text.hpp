@@ -30,6 +30,13 @@ inline std::string percent_text(double share, int digits = 1) {
   return text;
 }
 
+/// Returns the gap of a plan in percent. It is rounded up, so that the text is a bound, too.
+inline std::string gap_text(double gap) {
+  double const exact = 1e5 * gap;
+  auto const whole = static_cast<double>(static_cast<long>(exact));
+  return percent_text((whole < exact ? whole + 1 : whole) / 1e5, 3);
+}
+
 /// Joins pieces with "; " into lines of at most 100 columns. The first line starts at column
 /// `column`, and the other lines are indented to that column. A piece that is too long for one line
 /// is broken at a space.

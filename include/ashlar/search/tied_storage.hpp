@@ -14,7 +14,8 @@
 //                      tier)
 //
 // With a prescribed storage, each of the two layers may still take any of its signature rows. There
-// are about 3^k storages on k axes, and more where several axes split one dim.
+// are about 3^k storages on k axes, and more where several axes split one dim. If the budget of the
+// search ends after a plan was found, the other storages are left out, and no bound is known.
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +23,9 @@
 
 #include <ashlar/search/any_choice.hpp>
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/search_effort.hpp>
 #include <ashlar/search/stages.hpp>
+#include <ashlar/search/unproven_refusal.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -77,33 +80,37 @@ constexpr std::vector<placement> storages(basic_problem<N> const& net, tie const
   return list;
 }
 
-/// The best plan of several searches, and a lower bound of all plans.
+/// The best plan of several searches, and a lower bound of all plans. A plan without choices
+/// (search_effort::known) counts only if no search found another one.
 template <int N>
 struct best_plan {
   basic_plan<N> plan;
-  double bound = 0;
+  double bound = unreachable;
   bool is_found = false;
 
+  constexpr void cover(double least) { bound = least < bound ? least : bound; }
   constexpr void take(basic_plan<N>&& other) {
-    double const least = other.seconds * (1 - other.gap);
-    bound = !is_found || least < bound ? least : bound;
-    if (!is_found || other.seconds < plan.seconds) plan = static_cast<basic_plan<N>&&>(other);
+    cover(other.seconds * (1 - other.gap));
+    if (!is_found || ((other.seconds < plan.seconds || plan.size() == 0) && other.size() > 0))
+      plan = static_cast<basic_plan<N>&&>(other);
     is_found = true;
   }
 };
 
-template <int N, class Search>
+template <int N, class Search, class HasTime>
 constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool all, int number,
-                            Search const& search, best_plan<N>& best, error const*& refused,
-                            std::vector<error>& errors) {
+                            Search const& search, HasTime const& has_time, best_plan<N>& best,
+                            error const*& refused, std::vector<error>& errors) {
   if (number == net.ties.size()) {
     if (ASHLAR_IN_COMPILER) {
       best.take(search(net));
       return;
     }
+    if (best.plan.size() > 0 && !has_time()) return best.cover(0);
     try {
       best.take(search(net));
     } catch (error const& e) {
+      if (auto const* it = dynamic_cast<unproven_refusal const*>(&e)) best.cover(it->bound());
       errors.assign(1, e);
       refused = errors.data();
     }
@@ -112,24 +119,27 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
   // A prescribed storage of the first tie may treat interchangeable axes differently, so that they
   // are no longer interchangeable. So all storages are tried for each further tie.
   for (auto const& store : storages(net, net.ties[number], t, all || number > 0))
-    try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, best,
-                 refused, errors);
+    try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, has_time,
+                 best, refused, errors);
 }
 
 /// Returns the fastest of the plans search(problem) for all storages of the tied parameters, or
 /// search(net) if the storage of every tied parameter is prescribed. Throws the last error if every
-/// search throws.
-template <int N, class Search>
-constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const& t, bool all,
-                                     Search const& search) {
+/// search throws. At run time, stops after a plan was found if `has_time()` returns false.
+template <int N, class Search, class HasTime = bool (*)()>
+constexpr basic_plan<N> best_storage(
+    basic_problem<N> const& net, topology const& t, bool all, Search const& search,
+    HasTime const& has_time = [] { return true; }) {
   if (has_settled_ties(net)) return search(net);
   best_plan<N> best;
   error const* refused = nullptr;
   std::vector<error> errors;
-  try_storages(net, t, all, 0, search, best, refused, errors);
+  try_storages(net, t, all, 0, search, has_time, best, refused, errors);
   if (!best.is_found && refused == nullptr)
     throw error("search", "no signature row of the layers that share a parameter fits the mesh.");
+  if (!best.is_found && best.bound < unreachable) throw unproven_refusal(*refused, best.bound);
   if (!best.is_found) throw error(*refused);
+  if (best.plan.size() == 0) best.plan.seconds = best.bound;
   best.plan.gap = best.bound < best.plan.seconds * (1 - 1e-13) ? 1 - best.bound / best.plan.seconds
                                                                : 0;
   return best.plan;
@@ -140,6 +150,7 @@ constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const
 template <class Watch>
 struct one_storage {
   Watch& watch;
+  search_effort effort{};
   constexpr bool go_on() { return watch.go_on(); }
   constexpr bool improves(double weight) { return watch.improves(weight); }
   constexpr void raise_bound(double) {}

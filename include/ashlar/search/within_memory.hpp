@@ -87,9 +87,10 @@ class recomputation_search {
         labelled = bound < labelled ? bound : labelled;
       }
     }
-    if (is_any && known_ == unreachable) take_any();
-    double bound = labelled < known_ ? labelled : known_;
+    double bound = labelled;
     for (range const& r : open_) bound = r.bound < bound ? r.bound : bound;
+    if (is_any && known_ == unreachable) take_any(bound);
+    bound = known_ < bound ? known_ : bound;
     watch_.raise_bound(bound);
     if (best_.size() == 0 && net_.size() > 0) {
       best_.seconds = bound;
@@ -180,21 +181,22 @@ class recomputation_search {
     return one.bound();
   }
 
-  /// Looks for any plan that fits, after a search that stopped before it found one. If no plan
-  /// fits, throws an error that states the least memory.
-  constexpr void take_any() {
+  /// Looks for any plan that fits, after a search that stopped before it found one. If it finds
+  /// none, throws an error that states the least memory. `bound` is a lower bound of the weight of
+  /// all plans.
+  constexpr void take_any(double bound) {
     for (auto numbers = all_by_need(); !numbers.empty();) {
-      auto const [r, bound] = next_by_need(numbers);
-      if (bound > limit_) break;
+      auto const [r, bytes] = next_by_need(numbers);
+      if (bytes > limit_) break;
       search(r, false);
       if (known_ < unreachable) return;
     }
     int again = net_.recomputed;
-    least_memory_result const bytes = least(again);
+    least_memory_result const least_bytes = least(again);
     model_.recompute({again, again});
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
     least_memory(model_, lean);
-    refuse_path(model_, limit_, bytes, lean, "search::optimal");
+    refuse_path(model_, limit_, least_bytes, lean, "search::optimal", bound);
   }
 
   /// A range of numbers of recomputed segments, and a lower bound of the bytes per rank that every

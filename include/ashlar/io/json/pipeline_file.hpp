@@ -270,6 +270,7 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
   chosen.plain_steps = plain_steps_of(j);
+  chosen.gap = 1;
   chosen.choices = choices_of<N>(
       j.at("elements"), net, chosen.mesh,
       {.update = version >= 4, .wire = version >= 5, .imbalance = version >= 7});
@@ -284,9 +285,9 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 
 /// Reads a pipeline of `net` on mesh `t` (the mesh of all ranks) from a file. The predicted costs
 /// of the result are computed for machine `m`. `net` must have the number of micro-batches that the
-/// file states (load_plan_head returns this number). The lower bound of the result is 0, because a
-/// file contains no proof of a lower bound. Throws ashlar::error with the file's name and what is
-/// wrong with the file.
+/// file states (load_plan_head returns this number). The lower bound of the result is 0 and its gap
+/// is 1, because a file contains no proof of a lower bound. Throws ashlar::error with the file's
+/// name and what is wrong with the file.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

@@ -315,6 +315,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   if (char const* const wrong = search::staleness_fault(net, plan, m))
     throw error("staleness", wrong);
   search::predict(plan, net, m);
+  plan.gap = 1;
   return plan;
 }
 
@@ -344,7 +345,8 @@ inline plan_head load_plan_head(std::string const& path) {
 }
 
 /// Reads a plan of `net` on mesh `t` from a file. The predicted costs of the result are computed
-/// for machine `m`. Throws ashlar::error with the file's name and what is wrong with the file.
+/// for machine `m`. Its gap is 1, because a file contains no proof of a lower bound. Throws
+/// ashlar::error with the file's name and what is wrong with the file.
 template <int N>
 search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
                                 topology const& t, machine const& m) {

@@ -73,7 +73,7 @@ std::string front_table(search::basic_memory_front<N> const& front) {
             (&p == &front.plans[0]
                  ? "-"
                  : search::detail::percent_text(p.seconds / front.plans[0].seconds - 1)) +
-            "<td>" + (p.gap > 0 ? "within " + search::detail::percent_text(p.gap, 3) : "optimal") +
+            "<td>" + (p.gap > 0 ? "within " + search::detail::gap_text(p.gap) : "optimal") +
             "</tr>";
   return text + "</table>";
 }

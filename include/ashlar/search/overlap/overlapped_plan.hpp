@@ -52,6 +52,7 @@ struct serial_watch {
 
   explicit serial_watch(Watch& of) : watch(of) { effort.labels = effort_of(of).labels; }
   bool go_on() { return watch.has_time(); }
+  bool has_time() { return watch.has_time(); }
   bool improves(double) { return true; }
   void raise_bound(double) {}
 };
@@ -198,7 +199,7 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
     serial_watch<Watch> part(watch);
     return find_serial(one, part);
   };
-  return best_storage(net, t, !std::is_same_v<Filter, any_choice>, [&](problem const& settled) {
+  auto const with_storages = [&](problem const& settled) {
     overlapped_search search(settled, t, m, watch);
     search.consider(least, filter, serial);
     for (int turns = least + 1; net.interleaved == 0 && turns <= most; ++turns) {
@@ -217,7 +218,9 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
       }
     }
     return search.best();
-  });
+  };
+  return best_storage(net, t, !std::is_same_v<Filter, any_choice>, with_storages,
+                      [&] { return watch.has_time(); });
 }
 
 }  // namespace detail
