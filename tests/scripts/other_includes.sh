@@ -27,7 +27,7 @@ bit: bit_cast bit_floor bit_width endian popcount rotl
 charconv: chars_format from_chars to_chars
 chrono: chrono
 cctype: isdigit isspace
-cmath: ceil copysign cos erf exp expm1 floor isfinite isinf isnan log log1p lround pow sin sqrt tanh
+cmath: ceil copysign cos erf exp expm1 floor isfinite isinf isnan log log1p lround nextafter pow sin sqrt tanh
 cmath cstdlib: abs
 concepts: convertible_to integral same_as
 condition_variable: condition_variable
@@ -49,6 +49,7 @@ istream sstream fstream: istream ws
 iterator array span string string_view vector: begin end prev size
 iterator: istream_iterator
 limits: float_round_style numeric_limits round_to_nearest
+locale: locale
 map: map
 mdspan experimental/mdspan: dextents experimental mdspan
 memory: allocate_shared get_deleter make_shared make_unique make_unique_for_overwrite shared_ptr
