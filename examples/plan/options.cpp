@@ -30,6 +30,13 @@ void check_overlap(options const& o) {
         "--pareto is a front of times without overlap. Omit it, or omit --overlap.");
 }
 
+/// Throws if the model's front cannot be searched.
+void check_front(options const& o) {
+  if (o.pareto > 0 && o.tied)
+    throw CLI::ValidationError(
+        "--pareto is for nets without tied parameters. Omit it, or omit --tied.");
+}
+
 /// Throws if an option for mixtures of experts is given for a model without experts.
 void check_experts(CLI::App const& app, options const& o) {
   for (char const* name : {"--experts", "--top", "--imbalance"})
@@ -205,6 +212,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
                                  " changes the plan after the search, also what --pin prescribes. "
                                  "Omit one of them, or write --sync auto.");
     check_overlap(o);
+    check_front(o);
     check_experts(app, o);
     if (o.tied && o.model != "gpt")
       throw CLI::ValidationError("--tied is for the model gpt. Omit it.");

@@ -5,9 +5,11 @@
 
 // The implementation of build_stage.hpp, which describes the order of the actions.
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
@@ -271,10 +273,12 @@ class stage_builder {
 
 ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
                                   pipeline_part const& part) {
-  int elements = 0;
+  // The longest program of all parts decides, so that either all ranks throw or none.
+  std::vector<int> elements(static_cast<std::size_t>(part.order.positions));
   for (int s = 0; s < part.stages(); ++s)
-    if (part.order.position_of(s) == part.position) elements += part.last_of(s) - part.first_of(s);
-  check_program_length(elements, net.micro_batches);
+    elements[static_cast<std::size_t>(part.order.position_of(s))] += part.last_of(s) -
+                                                                     part.first_of(s);
+  check_program_length(*std::max_element(elements.begin(), elements.end()), net.micro_batches);
   return step_detail::stage_builder(net, chosen, m, part).build();
 }
 

@@ -38,7 +38,8 @@ struct optimal_options {
 /// strategies are found that fit in the memory of the machine (0: no limit), if wires are permitted
 /// for gradients of double, if wires with momentum are permitted but the plan has no plain steps,
 /// if wires are permitted but the plan has plain steps and delays, or if the fastest strategies do
-/// not fit in memory although the net has a branch and the problem no overlap.
+/// not fit in memory although the net has a branch and the problem no overlap. If the plan has
+/// plain steps, memory is counted as if the errors of wires existed in plain steps too.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,

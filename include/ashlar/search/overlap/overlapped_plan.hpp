@@ -38,6 +38,7 @@
 #include <ashlar/search/overlap/turn_model.hpp>
 #include <ashlar/search/overlap/turn_search.hpp>
 #include <ashlar/search/search_effort.hpp>
+#include <ashlar/search/unproven_refusal.hpp>
 #include <ashlar/step/high_water.hpp>
 
 namespace ashlar::search {
@@ -201,7 +202,11 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
   };
   auto const with_storages = [&](problem const& settled) {
     overlapped_search search(settled, t, m, watch);
-    search.consider(least, filter, serial);
+    try {
+      search.consider(least, filter, serial);
+    } catch (unproven_refusal const& e) {
+      throw unproven_refusal(e, 0);  // its bound is one of serial seconds, not of overlapped ones
+    }
     for (int turns = least + 1; net.interleaved == 0 && turns <= most; ++turns) {
       if (!can_take_turns(net, turns)) continue;
       if (!watch.has_time()) {
