@@ -53,7 +53,8 @@ template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
   continue_training(trainer, o, speaks);
   ashlar::checkpoint::background_save saves(o.checkpoint, trainer.model().mesh(), {.keep = o.keep});
-  for (auto done = trainer.steps_done(); done < o.steps; ++done) {
+  auto const begin = trainer.steps_done();
+  for (auto done = begin; done < o.steps; ++done) {
     auto const step = static_cast<int>(done);
     auto const report = trainer.step(data(step));
     bool const is_last = step + 1 == o.steps;
@@ -68,7 +69,7 @@ void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data 
     else if (step % o.every == 0 || is_last) std::cout << report << std::endl;
   }
   saves.finish();
-  if (!o.trace.empty()) ashlar::train::write_step_trace(o.trace, trainer);
+  if (!o.trace.empty() && begin < o.steps) ashlar::train::write_step_trace(o.trace, trainer);
 }
 
 }  // namespace example

@@ -101,7 +101,8 @@ class busy_folder {
   }
   static bool is_busy(std::filesystem::path const& folder) {
     std::lock_guard const lock(mutex());
-    return all().contains(std::filesystem::weakly_canonical(folder));
+    std::error_code failed;  // such a folder cannot be written in the background either
+    return all().contains(std::filesystem::weakly_canonical(folder, failed));
   }
 
  private:

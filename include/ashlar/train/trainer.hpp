@@ -91,7 +91,7 @@ class trainer {
   /// data of any rank have other sizes than the model's batch or an id or a target out of range, if
   /// the ranks pass different data, or if the loss or gradient norm is not finite. In the checked
   /// mode of the mesh, also throws if ranks that hold the same part of a parameter have different
-  /// values after the step.
+  /// values after the step. A refused step changes the errors that wires with feedback keep.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const fault = detail::batch_fault(*model_, data);
