@@ -10,9 +10,9 @@
 //
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
 // memory if the caller wants it there. Otherwise it takes the memory of an operand that is no
-// longer needed, or else a block of the mesh's memory until its last use. Operators on the same rows
-// form groups, which are computed a few rows at a time. Results that only nodes of one group need
-// are never written to memory (signature/formula/row_groups.hpp).
+// longer needed, or else a block of the mesh's memory until its last use. Operators on the same
+// rows form groups, which are computed a few rows at a time. Results that only nodes of one group
+// need are never written to memory (signature/formula/row_groups.hpp).
 
 #include <algorithm>
 #include <array>
