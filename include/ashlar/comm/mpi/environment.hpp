@@ -59,7 +59,7 @@ ASHLAR_INLINE void abort(char const* message) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   watch::membership::leave_all();
-  if (rank != 0) usleep(400'000);
+  if (rank != 0) usleep(800'000);
   std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
   std::fflush(stderr);
   usleep(20'000);  // Launchers such as MPICH's may drop output that they read too late.
