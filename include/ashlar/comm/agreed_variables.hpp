@@ -11,11 +11,11 @@
 //   ASHLAR_CHECK                   `on` on any rank means on
 //   ASHLAR_TIMEOUT                 each rank keeps its own (watch/introduce.hpp)
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/fault_of.hpp>
@@ -47,16 +47,11 @@ mesh_variables agreed_variables(int rank, int ranks, Reduce const& reduce) {
   v.checks = most[0] == 1;
   if (most[1] == 0) return v;
 
-  // All ranks but the first one with a fault add zeros to its text.
-  bool const is_first = place == most[1];
-  std::int64_t length = is_first ? static_cast<std::int64_t>(fault.size()) : 0;
-  reduce(reduction::sum, std::span<std::int64_t>(&length, 1));
-  std::vector<std::int32_t> letters(static_cast<std::size_t>(length));
-  if (is_first) letters.assign(fault.begin(), fault.end());
-  reduce(reduction::sum, std::span<std::int32_t>(letters));
-  std::string text;
-  for (auto const letter : letters) text += static_cast<char>(letter);
-  throw error("mesh", "on rank " + std::to_string(ranks - most[1]) + ": " + text);
+  auto const first = ranks - most[1];
+  throw_fault_of(first, "mesh", fault, [&](auto values) {
+    if (rank != first) std::fill(values.begin(), values.end(), 0);
+    reduce(reduction::sum, values);
+  });
 }
 
 }  // namespace ashlar::detail

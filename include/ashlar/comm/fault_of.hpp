@@ -5,8 +5,12 @@
 
 // Turns the exception of some work into a text, which one rank can send to the others.
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <ashlar/support/error.hpp>
 
@@ -28,6 +32,22 @@ std::string fault_of(Work work) {
   } catch (...) {
   }
   return text.empty() ? "an exception without a text" : text;
+}
+
+/// Throws the same ashlar::error of `operation` on every rank: it names rank `owner` and contains
+/// `fault`, the text of that rank's fault. spread(values) gives every rank the values of `owner`.
+/// Every rank calls it. Communicates: two spreads.
+template <class Spread>
+[[noreturn]] void throw_fault_of(std::int64_t owner, char const* operation,
+                                 std::string const& fault, Spread const& spread) {
+  auto length = static_cast<std::int64_t>(fault.size());
+  spread(std::span(&length, 1));
+  std::vector<std::int32_t> letters(fault.begin(), fault.end());
+  letters.resize(static_cast<std::size_t>(length));
+  spread(std::span(letters));
+  std::string text;
+  for (auto const letter : letters) text += static_cast<char>(letter);
+  throw error(operation, "on rank " + std::to_string(owner) + ": " + text);
 }
 
 }  // namespace ashlar

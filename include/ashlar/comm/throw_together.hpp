@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <ashlar/comm/fault_of.hpp>
 #include <ashlar/comm/long_work.hpp>
@@ -29,15 +28,8 @@ void throw_together(basic_mesh<Processor> const& m, char const* operation,
   std::int64_t first = fault.empty() ? m.ranks() : m.rank();
   m.all_reduce(std::span(&first, 1), reduction::min);
   if (first == m.ranks()) return;
-  auto const owner = static_cast<int>(first);
-  std::int64_t length = static_cast<std::int64_t>(fault.size());
-  m.broadcast(std::span(&length, 1), owner);
-  std::vector<std::int32_t> letters(fault.begin(), fault.end());
-  letters.resize(static_cast<std::size_t>(length));
-  m.broadcast(std::span(letters), owner);
-  std::string text;
-  for (auto const letter : letters) text += static_cast<char>(letter);
-  throw error(operation, "on rank " + std::to_string(owner) + ": " + text);
+  throw_fault_of(first, operation, fault,
+                 [&](auto values) { m.broadcast(values, static_cast<int>(first)); });
 }
 
 /// Calls work(), which may take long, and returns the text of its exception like the overload in
