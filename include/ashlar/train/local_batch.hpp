@@ -113,9 +113,8 @@ class whole_room {
           from = put_box(from, part.context, model.context_extents(),
                          to + model.input_extents().elements());
           from_targets = put_box(from_targets, part.target, model.target_extents(), to_targets);
-          model.check(std::span(std::as_const(data_.inputs)).subspan(i * x, x),
-                      std::span(std::as_const(data_.targets)).subspan(i * rows, rows));
         }
+        check_micro_batches(model, data_);
       });
     if (!fault.empty()) zeros(model);
     return fault;

@@ -29,6 +29,7 @@
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/train/batch_data.hpp>
 
 namespace ashlar::train::detail {
 
@@ -54,9 +55,7 @@ std::string batch_fault(Model const& model, Data const& data) {
   return fault_of([&] {
     if (data.inputs.size() != x * parts || data.targets.size() != rows * parts)
       refuse_sizes(model, data.inputs.size(), data.targets.size());
-    for (std::size_t i = 0; i < parts; ++i)
-      model.check(std::span(data.inputs).subspan(i * x, x),
-                  std::span(data.targets).subspan(i * rows, rows));
+    check_micro_batches(model, data);
   });
 }
 
