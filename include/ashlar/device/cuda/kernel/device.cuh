@@ -257,13 +257,11 @@ class device_launcher {
     if (count <= 0) return;
     unsigned const launched = launched_blocks(name, count);
     if (shared_bytes > 48 * 1024) {
-      int device = 0, most = 0;
-      check(cudaGetDevice(&device), name);
-      check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), name);
-      if (shared_bytes > most) refuse_shared_memory(name, shared_bytes, most);
-      check(cudaFuncSetAttribute(block_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            name);
+      auto const status = cudaFuncSetAttribute(block_kernel<Body>,
+                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               static_cast<int>(shared_bytes));
+      if (status != cudaSuccess) require_shared_memory(name, shared_bytes);
+      check(status, name);
     }
     block_kernel<<<launched, static_cast<unsigned>(threads), static_cast<std::size_t>(shared_bytes),
                    stream_>>>(body);
@@ -271,6 +269,15 @@ class device_launcher {
   }
 
  private:
+  /// Throws ashlar::error if the device does not have `bytes` bytes of shared memory for one block.
+  static void require_shared_memory(char const* name, std::int64_t bytes) {
+    cudaGetLastError();  // clears the error of the caller, so that no later call reports it
+    int device = 0, most = 0;
+    check(cudaGetDevice(&device), name);
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), name);
+    if (bytes > most) refuse_shared_memory(name, bytes, most);
+  }
+
   cudaStream_t stream_;
 };
 
