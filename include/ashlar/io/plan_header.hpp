@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/step/own_plan.hpp>
 #include <ashlar/step/plan.hpp>
 #include <ashlar/support/whole_file.hpp>
 
@@ -134,7 +135,7 @@ inline bool is_identifier(std::string const& name) {
 /// search::basic_plan<n>, where n is the number of elements of the plan. Throws ashlar::error if
 ///
 ///   `name` is not a C++ identifier,
-///   the plan and `net` have different numbers of elements, or
+///   the plan and `net` have different numbers of elements or parameters, or
 ///   the plan's seconds or gap are not finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
@@ -143,10 +144,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     throw error("plan_header", "\"" + name +
                                    "\" is not a valid C++ variable name. Use letters, digits and "
                                    "'_', and do not start with a digit.");
-  if (plan.size() != net.size())
-    throw error("plan_header", "the plan has " + std::to_string(plan.size()) +
-                                   " elements, but the net has " + std::to_string(net.size()) +
-                                   ".");
+  search::require_own_plan("plan_header", net, plan);
   detail::placement_names lies;
   std::string body;
   for (int i = 0; i < plan.size(); ++i) {

@@ -101,7 +101,7 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
     throw error("save_pipeline",
                 "gradients in rows are not for pipeline stages. Give a plan without sync::rows, or "
                 "save a plan of one stage with save_plan.");
-  detail::require_own_plan("save_pipeline", net, p.chosen);
+  search::require_own_plan("save_pipeline", net, p.chosen);
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();

@@ -39,6 +39,7 @@
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
+#include <ashlar/step/own_plan.hpp>
 #include <ashlar/step/staleness.hpp>
 
 namespace ashlar::io {
@@ -46,24 +47,6 @@ namespace ashlar::io {
 inline constexpr int plan_version = 10;
 
 namespace detail {
-
-/// Throws ashlar::error of `operation` unless the plan has as many elements as the net, and each
-/// element as many parameters.
-template <int N>
-void require_own_plan(char const* operation, search::basic_problem<N> const& net,
-                      search::basic_plan<N> const& plan) {
-  if (plan.size() != net.size())
-    throw error(operation, "the plan has " + std::to_string(plan.size()) +
-                               " elements, but the net has " + std::to_string(net.size()) +
-                               ". Give a plan of this net.");
-  for (int i = 0; i < plan.size(); ++i)
-    if (plan[i].parameters.size() != net.spec(i).parameters.size())
-      throw error(operation, "element " + std::to_string(i) + " has " +
-                                 std::to_string(plan[i].parameters.size()) +
-                                 " parameters in the plan, but " +
-                                 std::to_string(net.spec(i).parameters.size()) +
-                                 " in the net. Give a plan of this net.");
-}
 
 /// Returns the placements of all elements of a plan as JSON.
 template <int N>
@@ -105,7 +88,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
 template <int N>
 void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
-  detail::require_own_plan("save_plan", net, plan);
+  search::require_own_plan("save_plan", net, plan);
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
   bool const wires = search::has_wires(plan), rows = search::has_rows(plan);
