@@ -10,9 +10,9 @@
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
 //   reshape_placement(extents, new_extents, t, p)     a q that makes the reshape local, or nothing
 //
-// If the tensor has elements, there is only one candidate for q. It is found axis by axis. For an
-// axis that splits a dim in p, consider the rank at coordinate 1 along this axis and at coordinate
-// 0 along all other axes:
+// If the tensor has elements, only one candidate for q must be checked. It is found axis by axis.
+// For an axis that splits a dim in p, consider the rank at coordinate 1 along this axis and at
+// coordinate 0 along all other axes:
 //
 //   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q,
 //                           the axis splits the dim of the new shape with stride <= f < stride ·
@@ -22,8 +22,9 @@
 //                           dim down to one index or none, which the rank at coordinate 0 holds.
 //                           The same must be true in q. So in q the axis becomes the innermost
 //                           axis of a dim of which the rank at coordinate 0 has at most one index.
-//   the axis has extent 1   No rank has coordinate 1. Any dim would be correct, and the axis is
-//                           treated like a live one.
+//   the axis has extent 1   No rank has coordinate 1, so any dim would be correct. The axis is
+//                           treated like a live one if its dim still has more than one index, and
+//                           otherwise like an idle one.
 //
 // Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
 // axes stay unchanged. If no q makes the reshape from p local, plan/nearest.hpp searches for a
@@ -91,7 +92,7 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
 /// - `stride`: the stride of the dim that the axis splits in the old shape. A dim of the new shape
 ///   with the same stride is preferred, most of all if its global extent is at most 1.
 /// - `any`: If false, only dims with at most one index in `left` are permitted.
-/// - `left`: the box of the rank at coordinate 0 after all other axes have split the new shape.
+/// - `left`: the box of the rank at coordinates 0 after all live axes have split the new shape.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The routes of a mixture of experts: to which experts each token goes. The routes say which rows
-// of a routed tensor [tokens.., experts, features] exist (shape.hpp), and so which rows each rank
-// has.
+// Describes the routes of a mixture of experts: to which experts each token goes. The routes say
+// which rows of a routed tensor [tokens.., experts, features] exist (shape.hpp), and so which rows
+// each rank has.
 //
 //   routing       the experts of all tokens of a micro-batch; every rank has the routes of all
 //                 tokens
@@ -42,9 +42,9 @@ struct routing {
   }
 };
 
-/// Throws ashlar::error unless every route leads to an existing expert or is -1 (a dropped token),
-/// and the experts of each token are in ascending order without repetition. A -1 may stand anywhere
-/// between them.
+/// Throws ashlar::error unless there are tokens · chosen routes, every route leads to an existing
+/// expert or is -1 (a dropped token), and the experts of each token are in ascending order without
+/// repetition. A -1 may stand anywhere between them.
 inline void check_routes(routing const& r) {
   if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
     throw error("routes", std::to_string(r.expert.size()) + " routes for " +

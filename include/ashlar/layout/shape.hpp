@@ -88,8 +88,8 @@ inline std::string to_string(shape const& s) {
   return s.rank() == 0 ? "scalar" : text;
 }
 
-/// Throws ashlar::error if an extent is negative or the number of elements exceeds 2^58. With this
-/// limit, the bytes of several shards of 8-byte elements stay below 2^63.
+/// Throws ashlar::error if an extent is negative or the product of all extents above 0 exceeds
+/// 2^58. With this limit, the bytes of several shards of 8-byte elements stay below 2^63.
 inline void check_extents(shape const& s, std::string const& operation) {
   constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t n = 1;

@@ -12,7 +12,8 @@
 //                         the result has
 //
 // Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
-// a balanced split of a different extent cuts at different positions. The exceptions are:
+// a balanced split of a different extent cuts at different positions. Some cases in which they hold
+// nevertheless are:
 //
 // - a slice of the full range
 // - a slice whose indices all belong to one rank, in the operand and in the result

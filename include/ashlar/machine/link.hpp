@@ -10,13 +10,14 @@
 // for the α or β of these links.
 //
 //   group inside a node   the link `intra`
-//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f, flow · f)
+//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f, flow · f),
+//                         where `intra` counts only if g > 1
 //                         Each rank exchanges its own parts with every other member, also in a
 //                         gather or a reduction (comm/mpi/pairwise_exchange.hpp). So all messages
 //                         leave the node except those to members in the same node.
 //   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p, flow)
 //                         This row is for two axes of the same extent, where each rank has one
-//                         partner. If both axes are between nodes, β = inter · r.
+//                         partner. If both axes are between nodes, β = max(inter · r, flow).
 //
 // In the pairwise exchange, the same data crosses a node's link g times; in a ring, it would cross
 // the link once. So one gather along a node axis and a GPU axis together costs more than two
@@ -84,8 +85,8 @@ constexpr double least_beta(machine const& m) {
   return least;
 }
 
-/// Returns the seconds of one move: α · messages + β · bytes. All costs of communication in the
-/// library are computed by this formula.
+/// Returns the seconds of one move: α · messages + β · bytes. The cost of every redistribution is a
+/// sum of such moves.
 constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Nodes of several kinds as one machine, for plans in which all ranks have equal shares. Every
-// collective then waits for the slowest link, and every update for the slowest processor:
+// Describes nodes of several kinds as one machine, for plans in which all ranks have equal shares.
+// Every collective then waits for the slowest link, and every update for the slowest processor:
 //
 //   machine const m = slowest(machines::g3_16xlarge, machines::g4dn_12xlarge);
 //

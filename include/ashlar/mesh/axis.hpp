@@ -3,9 +3,10 @@
 
 #pragma once
 
-// One named axis of a mesh: its extent and its link tier. The tier tells whether ranks that differ
-// only along this axis are in the same node or in different nodes. By default, an axis named
-// "node", "host" or "rack" has the tier inter_node, and an axis of any other name has intra_node.
+// Describes one named axis of a mesh: its extent and its link tier. The tier tells whether ranks
+// that differ only along this axis are in the same node or in different nodes. By default, an axis
+// named "node", "host" or "rack" has the tier inter_node, and an axis of any other name has
+// intra_node.
 
 #include <stdexcept>
 #include <string_view>
@@ -31,7 +32,8 @@ struct axis_name {
     }
   }
 
-  /// Returns whether names may contain the character. The text form of a mesh needs the others.
+  /// Returns whether names may contain the character. The text form of a mesh uses some of the
+  /// other characters as separators.
   static constexpr bool permits(char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   }

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A part of a mesh: some of its ranks, arranged along axes of their own. A part is a value, without
-// processes. Rank i of the part is rank ranks[i] of the whole mesh.
+// Describes a part of a mesh: some of its ranks, arranged along axes of their own. A part is a
+// value, without processes. Rank i of the part is rank ranks[i] of the whole mesh.
 //
 //   part_of(whole, ranks, axes)   a part with the given ranks and axes
 //   parts_along(whole, axis)      one part for each index of the axis; each part has the other axes

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A change of a tensor's placement on mesh axes that are given by name. The other axes keep their
-// placements.
+// Describes a change of a tensor's placement on mesh axes that are given by name. The other axes
+// keep their placements.
 //
 //   {"gpu", split(1)}           a value: axis "gpu" gets the placement split(1)
 //   on<"gpu", S<1>>             the same as a type

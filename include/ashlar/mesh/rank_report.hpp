@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The report of one rank for the watchdog: its last operations, and whether it waits for other
-// ranks. Ranks ask each other for reports when some rank has waited for too long. They send a
+// Defines the report of one rank for the watchdog: its last operations, and whether it waits for
+// other ranks. Ranks ask each other for reports when some rank has waited for too long. They send a
 // report as text, one item per line (to_lines, report_from_lines). The flight record, a file with
 // the reports of all ranks, contains them as JSON (comm/watch/record_file.hpp).
 

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The shape of a mesh as a value: its named axes, without any processes. Ranks are numbered in
-// row-major order: the last axis varies fastest. A group is a set of ranks that differ only along
-// an ordered list of axes. The members of a group are numbered in the order of the list: its first
-// axis varies slowest. If the axes of the list split a dim of a tensor, member i of the group has
-// shard i.
+// Describes the shape of a mesh as a value: its named axes, without any processes. Ranks are
+// numbered in row-major order: the last axis varies fastest. A group is a set of ranks that differ
+// only along an ordered list of axes. The members of a group are numbered in the order of the list:
+// its first axis varies slowest. If the axes of the list split a dim of a tensor, member i of the
+// group has shard i.
 
 #include <array>
 #include <stdexcept>

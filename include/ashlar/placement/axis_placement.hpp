@@ -63,7 +63,7 @@ constexpr axis_placement owned(int owner) {
 }
 
 /// Only the first 512 ranks along an axis can be owners, because the integer code of a placement
-/// (placement/code.hpp) has no room for more.
+/// (placement/code.hpp) has only ten bits per axis.
 inline constexpr int max_owners = 512;
 
 /// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).

@@ -133,8 +133,7 @@ struct placement {
     return a.axis == b.axis;
   }
 
-  /// Replaces every negative depth: axes that split the same dim then nest in the order of the mesh
-  /// axes.
+  /// Replaces every negative depth by the number of earlier mesh axes that split the same dim.
   constexpr void resolve_order() {
     for (int a = 0; a < axis.size(); ++a) {
       if (!axis[a].is_split() || axis[a].depth >= 0) continue;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The common interface of all search algorithms. An algorithm takes a problem, a mesh, a machine
-// and options, and returns a plan with a certified lower bound.
+// Defines the common interface of all search algorithms. An algorithm takes a problem, a mesh, a
+// machine and options, and returns a plan with a certified lower bound.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
 //   found.plan, found.lower_bound, found.gap, found.how
@@ -48,7 +48,7 @@ struct progress {
 struct options {
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0 means no limit
-  /// Approximate time limit, checked every 64 evaluations; 0 means no limit.
+  /// Approximate time limit, checked at least every 64 evaluations; 0 means no limit.
   double seconds = 0;
   /// A bound in seconds that the caller knows, or 0 if it must be computed.
   double lower_bound = 0;

@@ -92,8 +92,9 @@ class assign_axes {
     return reordered(multiset(at(l).element, at(l).choice), at(l).order, at(l).from);
   }
 
-  /// Returns the index in all_ of the best complete plan of weight at most `most_`. Returns -1 if
-  /// there is none. If `most_` is below `unreachable`, also returns -1 when the effort is spent.
+  /// Returns the index in all_ of the best complete plan of weight at most `most_`, or -1 if there
+  /// is none. When the effort is spent, the search returns -1 if `most_` is below `unreachable`.
+  /// Otherwise it then completes the best partial plan greedily.
   int search(int effort) {
     // `open` is a heap of partial plans. The first one has the lowest promise (a lower bound of the
     // complete plan's cost). Among equal promises, the longest plan comes first, then the newest.

@@ -72,10 +72,13 @@ constexpr int feature_dim(layer_spec const& spec) {
   return spec.x.is_routed() ? spec.x.rank() - 1 : spec.x.rank() > 2 ? 2 : 1;
 }
 
-/// Returns whether a signature row qualifies for the tensor-parallel axis:
+/// Returns whether a signature row qualifies for the tensor-parallel axis. The first of these rules
+/// that applies to the layer decides:
+/// - A layer on images must be data parallel.
 /// - A layer that can split a weight must do so, by columns (x replicated) or by rows (y partial).
-/// - Any other layer must be replicated on this axis.
-/// - A layer without parameters may instead be split by features, classes or heads.
+/// - A layer with routed x must have a partial x.
+/// - Any other layer must be replicated or, if it has no parameters, may be split by features,
+///   classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)
@@ -85,8 +88,9 @@ constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   return spec.parameters.empty() && r.x.is_split_of(feature_dim(spec));
 }
 
-/// Returns whether a signature row qualifies for the last axis of Summa. Weights are split by
-/// columns. Layers without parameters are split by features.
+/// Returns whether a signature row qualifies for the last axis of Summa. Layers on images are data
+/// parallel. Of all other layers, those without parameters are split by features, and the weights
+/// of the others are split by columns.
 constexpr bool is_column_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   if (spec.parameters.empty()) return r.x.is_split_of(feature_dim(spec));

@@ -40,10 +40,10 @@ class bounded_choices {
  public:
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
-  /// Drops all choices that cannot be part of a plan whose weight (seconds, plus a tiny amount per
-  /// collective) is at most `upper`. If `upper` is 0, first finds a good plan and uses its weight
-  /// as the limit, so that every optimal plan remains. But if `upper` is 0 and the chain has no
-  /// residual blocks, drops nothing.
+  /// Drops the choices that, according to the lower bounds, cannot be part of a plan whose weight
+  /// (seconds, plus a tiny amount per collective) is at most `upper`. If `upper` is 0, first finds
+  /// a good plan and uses its weight as the limit, so that every optimal plan remains. But if
+  /// `upper` is 0 and the chain has no residual blocks, drops nothing.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {

@@ -14,8 +14,8 @@
 namespace ashlar::search::detail {
 
 /// The most mesh axes on which a net with branches is searched. The table of a branch has an entry
-/// for each pair of choices of its two ends, and their number grows exponentially with the number
-/// of axes.
+/// for each pair of choices of its two ends, and the number of choices grows exponentially with the
+/// number of axes.
 inline constexpr int most_axes_of_branches = 3;
 
 [[noreturn]] inline void refuse_branches(char const* search, std::string const& where,

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The optima of branches, for chain_solver.hpp. A branch has three elements of its own: its begin,
-// its turn and its end. The first net lies between the begin and the turn, and the second net
-// between the turn and the end. The turn takes the result of the first net at the placements of the
-// end, and passes x to the second net at the placements of the begin. So for choice r of the begin
-// and choice s of the end,
+// Computes the optima of branches for chain_solver.hpp. A branch has three elements of its own: its
+// begin, its turn and its end. The first net lies between the begin and the turn, and the second
+// net between the turn and the end. The turn takes the result of the first net at the placements of
+// the end, and passes x to the second net at the placements of the begin. So for choice r of the
+// begin and choice s of the end,
 //
 //   across[r][s] = least cost of the first net from r to s + least cost of the second from r to s
 //
-// The costs of the begin and of the end are not part of it. Equal branches share one table.
+// The costs of the begin and of the end are not part of `across`. Equal branches share one table.
 
 #include <vector>
 

@@ -40,9 +40,9 @@ bool permits(pipeline_candidate<N> const& c, schedule_choice const& choice, int 
   return c.parts > 1 ? choice.permits(c.parts, micro_batches) : is_plain(choice);
 }
 
-/// Returns a lower bound of the seconds of a step for all pipelines of the candidate, or
-/// `unreachable` if none of the schedules exists for its numbers of parts and micro-batches. If
-/// `any_cuts` is false, the stages of all pipelines have equally many blocks. `unlimited` is the
+/// Returns a lower bound of the seconds of a step for all pipelines of the candidate. If `any_cuts`
+/// is false, the stages of these pipelines have equally many blocks. Returns `unreachable` if there
+/// is no such pipeline, because no schedule or no cut exists for its numbers. `unlimited` is the
 /// machine without its memory limit. Expects more than one part.
 template <int N, class Layout>
 double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const& net,

@@ -307,7 +307,8 @@ class chain_model {
   recomputation again_;
   scratch<std::vector<layer_choice>> of_layer_;       ///< per layer: all its choices
   std::vector<std::vector<layer_choice>> permitted_;  ///< the choices that a predicate permits
-  /// The lists that a filter's choices(i) returned. Used in the constructor only.
+  /// The lists that a filter's choices(i) returned. With such a filter, recompute() must not be
+  /// called again after the constructor, because the lists may no longer exist.
   std::vector<std::vector<layer_choice> const*> listed_;
   std::vector<choice_class> classes_;
   std::vector<int> list_of_class_;  ///< per class: the list_of_ entry of its elements

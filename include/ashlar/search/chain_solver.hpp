@@ -174,7 +174,8 @@ class chain_solver {
   /// Runs the dynamic program from element `first` to element `last`, which are inside the same
   /// residual blocks. value[k] is the cost of everything before choice k of `first`. Returns the
   /// optimal cost up to each choice of `last`. If `all` is not null, (*all)[i] receives the optimal
-  /// costs up to each element i on the way, except for elements inside further residual blocks.
+  /// costs up to each element i on the way, except for elements inside further residual blocks or
+  /// branches.
   constexpr scratch<double> forward(int first, int last, scratch<double> value,
                                     scratch<scratch<double>>* all) {
     add_own(first, value);

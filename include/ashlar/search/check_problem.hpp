@@ -6,7 +6,8 @@
 // Checks a problem at the start of every search, so that nothing overflows later:
 //
 //   elements   The chain has at least one element. The begin and the end of a residual block refer
-//              to each other. The end adds or concatenates two tensors whose extents allow it.
+//              to each other, as do the begin, the turn and the end of a branch. The end joins two
+//              tensors whose extents allow it.
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
@@ -15,7 +16,8 @@
 //              calls a search
 //   bytes      fewer than 2^63 in total, for all tensors together with their gradients and
 //              optimizer states. Also fewer than 2^63 for each single tensor, counted as if every
-//              rank held a full copy
+//              rank held a full copy, and fewer than 2^62 for the values that an element saves
+//              besides its tensors
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 

@@ -43,7 +43,8 @@ enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
 
 /// The search minimizes a weight: seconds plus a tiny amount per collective, so that among plans of
 /// equal seconds the one with fewer collectives wins. Returns this amount. It is 1e-12 of a lower
-/// bound of the seconds of a step. So even 1,000 collectives add less than one part in 1e9.
+/// bound of the seconds of a step, or 1e-18 if this bound is 0. So even 1,000 collectives add at
+/// most one part in 1e9 if the bound is above 0.
 template <int N>
 constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
   double work = 0;

@@ -11,8 +11,8 @@
 //   boundary_times    counts how often a step performs the two moves of a boundary
 //   for_each_price    prices the actions of a whole plan
 //
-// A class that satisfies the concept `move_prices` (prices.hpp) provides the prices of moves. All
-// seconds and weights of the search are computed here.
+// A class that satisfies the concept `move_prices` (prices.hpp) provides the prices of moves. Every
+// search for the least serial time takes its seconds and weights from here.
 
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>

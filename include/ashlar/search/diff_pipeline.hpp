@@ -10,7 +10,7 @@
 //   work          computation for all micro-batches
 //   collectives   moves of tensors within the stages for all micro-batches
 //   sends         how much shorter the step would be if transfers between stages took no time.
-//                 Transfers run while stages compute, so this category is 0 for a single stage
+//                 Only the whole step has this figure, because transfers run while stages compute
 //   gradients     synchronization of gradients once per step
 //   bubble        the rest of the time in which the busiest part waits for other parts
 //
@@ -40,7 +40,7 @@ pipeline_plan as_pipeline(basic_problem<N> const& net, basic_plan<N> const& whol
 /// synchronize gradients, `bubble` the time spent waiting for other stages.
 struct pipeline_cost {
   double work = 0, collectives = 0, sends = 0, gradients = 0, bubble = 0;
-  std::int64_t memory = 0;  ///< bytes per rank; for a pipeline, of its fullest stage
+  std::int64_t memory = 0;  ///< bytes per rank; for a pipeline, of its fullest part
 
   double seconds() const { return work + collectives + sends + gradients + bubble; }
 };

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Defines the largest number of mesh axes on which every search finds the optimum. Searches with
-// pins, a filter, tied parameters, recomputed segments or a memory limit enumerate all choices of a
-// layer. The number of choices grows exponentially with the number of axes, so such searches are
-// refused on more axes. Other searches are permitted on more axes, but the plan that they find
-// there may not be the optimum.
+// Defines the largest number of mesh axes on which `optimal` finds the optimum of every net without
+// branches, if memory is not limited. Searches with pins, a filter, tied parameters, recomputed
+// segments or a memory limit enumerate all choices of a layer. The number of choices grows
+// exponentially with the number of axes, so such searches are refused on more axes. Other searches
+// are permitted on more axes, but the plan that they find there may not be the optimum.
 
 #include <string>
 

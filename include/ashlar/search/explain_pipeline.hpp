@@ -97,8 +97,8 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
 }
 
 /// Returns the memory that recomputation saves and the seconds that it adds to a pipeline. The
-/// saved memory is the memory of the fullest stage without recomputation minus the memory of the
-/// fullest stage with recomputation.
+/// saved memory is the memory of the fullest part without recomputation minus the memory of the
+/// fullest part with recomputation.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {

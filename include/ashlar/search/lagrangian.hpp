@@ -12,11 +12,12 @@
 // (counted_memory.hpp). So each inner minimum is one run of chain_solver. The best λ is found by
 // the method of Handler and Zang for constrained shortest paths (LARAC):
 //
-//   1. Hold two plans, one with more counted memory than the limit and one with less.
+//   1. Hold two plans, one with more counted memory than the limit and one within the limit.
 //   2. The next λ is the price at which both cost the same.
 //   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
-//   4. Stop when the new plan is no cheaper at this price than the two held plans, or if rounding
-//      errors keep it from being closer to the limit than the plan that it would replace.
+//   4. Stop when the new plan is no cheaper at this price than the two held plans. Also stop if
+//      rounding errors keep it from being better than the plan that it would replace: it has no less
+//      counted memory if both exceed the limit, or no less weight if both are within the limit.
 //
 // Every plan that is found on the way and fits the limit is a candidate for the optimum.
 
@@ -97,7 +98,8 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 }
 
 struct memory_dual {
-  /// Lower bound of the weight of all plans that fit; `unreachable` if none fits.
+  /// Lower bound of the weight of all plans that fit; `unreachable` if the counted memory of every
+  /// plan exceeds the limit.
   double bound = 0;
   double price = 0;           ///< λ, seconds per byte
   scratch<int> light, heavy;  ///< the two plans that the method holds (step 1 above)
@@ -160,9 +162,9 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   return true;
 }
 
-/// Throws the error that no plan fits. `lean` is the path (one choice per element) of least memory,
-/// and `least` is its memory. `operation` are the first words of the message. `bound` is a lower
-/// bound of the seconds of all plans.
+/// Throws the error that no plan fits, or that none was found that fits. `lean` is the path (one
+/// choice per element) of least memory that was found, and `least` is its memory. `operation` are
+/// the first words of the message. `bound` is a lower bound of the seconds of all plans.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,
@@ -179,7 +181,7 @@ template <int N>
 }
 
 /// Drops choices that no plan of at most `limit` bytes per rank can contain. Returns a path (one
-/// choice per element) that fits. Throws ashlar::error if no plan fits. If `limit` is 0, there is
+/// choice per element) that fits. Throws ashlar::error if none is found. If `limit` is 0, there is
 /// no limit: nothing is dropped, and every element takes its first choice.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,

@@ -18,14 +18,15 @@
 
 namespace ashlar::search::detail {
 
-/// The least bytes per rank that a search found (-1: no path fits). If `complete` is set, the
-/// search was exhaustive, so the result is proven.
+/// The least bytes per rank that a search found; -1 if it found no path that fits. If `complete` is
+/// set, the search was exhaustive, so the result is proven.
 struct least_memory_result {
   std::int64_t bytes = -1;
   bool complete = false;
 };
 
-/// The most labels (partial plans) that one search for the least memory makes.
+/// The most labels (partial plans) that each of the later searches makes if it looks for the least
+/// memory.
 inline constexpr std::int64_t least_memory_effort = 500'000;
 
 /// Returns the model without choices that another choice of the same element dominates: the other
@@ -41,7 +42,7 @@ constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool 
 
 /// Searches for any path (one choice per element) of at most `limit` bytes per rank. If `least` is
 /// set, searches for the path of least memory among these. Writes the path into `choice`, which
-/// stays unchanged if no path fits.
+/// stays unchanged if no path is found.
 template <int N>
 constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
                                                 bool least, scratch<int>& choice) {
@@ -66,7 +67,8 @@ constexpr least_memory_result least_memory_path(chain_model<N> const& model, std
   return found;
 }
 
-/// Writes the path (one choice per element) of least memory into `choice` and returns its memory.
+/// Writes the path (one choice per element) of the least memory found into `choice` and returns its
+/// memory.
 template <int N>
 constexpr least_memory_result least_memory(chain_model<N> const& model, scratch<int>& choice) {
   return least_memory_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);

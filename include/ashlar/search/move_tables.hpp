@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Tables of the cheapest paths of all moves (redistributions) on one mesh and machine. A path is
+// Tabulates the cheapest paths of all moves (redistributions) on one mesh and machine. A path is
 // the sequence of redistribution steps by which a tensor gets from one placement to another. The
 // tables are filled when they are first needed, and serve every search on that mesh:
 //

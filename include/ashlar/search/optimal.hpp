@@ -87,8 +87,8 @@ basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topolo
 /// `filter(element, choice)`, and its memory per rank must be at most machine.memory bytes (0: no
 /// limit). The filter is called for the begin of a residual block, not for its end. cost.hpp
 /// defines the seconds and step/memory_fold.hpp the memory. Throws ashlar::error if a layer has no
-/// permitted choice, or if no plan fits; the message then states the least possible memory.
-/// `effort` has an effect only at run time.
+/// permitted choice, or if no plan that fits is found; the message then states the least memory
+/// that was found. `effort` has an effect only at run time.
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}, search_effort const& effort = {}) {

@@ -43,7 +43,9 @@ struct move_line {
 };
 
 struct outlined_element {
-  std::string name;  ///< indented inside residual blocks; the end of a block begins with "+ "
+  /// The name is indented inside residual blocks and branches. It begins with "+ " for the end of a
+  /// block or branch, and with "| " for the turn of a branch.
+  std::string name;
   std::vector<move_line> enter, inside, back, rest;
 };
 

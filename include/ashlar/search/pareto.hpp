@@ -10,10 +10,10 @@
 //   std::cout << front;                                   // a table and a plot
 //
 // The front is computed for several memory limits. The limits form a geometric sequence from the
-// memory of the fastest plan to the least possible memory. For each limit, the search of
-// within_memory.hpp finds the fastest plan. The gap of this plan bounds the fraction of its time
-// that another plan can save. A limit is skipped if the plan of the previous limit fits in it.
-// machine.memory does not limit the plans, but the table marks plans that exceed it.
+// memory of the fastest plan to the least memory for which a plan is found. For each limit, the
+// search of within_memory.hpp finds the fastest plan. The gap of this plan bounds the fraction of
+// its time that another plan can save. A limit is skipped if the plan of the previous limit fits in
+// it. machine.memory does not limit the plans, but the table marks plans that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,8 @@ struct front_options {
   int limits = 12;  ///< number of memory limits, including the highest and the lowest
   /// Says which choices are permitted, like the filter of optimal().
   std::function<bool(int, layer_choice const&)> permits{};
-  /// Called after every limit, with the number of finished limits and the number of all limits.
+  /// Called after every limit except the first, with the number of finished limits and the number
+  /// of all limits.
   std::function<void(int done, int of)> on_progress{};
 };
 

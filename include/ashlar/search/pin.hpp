@@ -137,7 +137,7 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
 
 /// Returns on how many axes the placement `found` differs from the one that the pin prescribes.
 /// Axes of extent 1 and axes that the pin leaves free do not count. If only the shard order
-/// differs, returns 1.
+/// differs, returns 1, or 0 if the pin leaves some axis free.
 inline int distance(pin const& p, placement const& found, topology const& t) {
   int axes = 0;
   bool order = false;

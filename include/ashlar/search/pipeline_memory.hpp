@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The memory of a part of a pipeline, from the order of its passes. A part holds one stage or
-// several. Per stage and micro-batch it keeps
+// Computes the memory of a part of a pipeline from the order of its passes. A part holds one stage
+// or several. Per stage and micro-batch it keeps
 //
 //   held      from the forward pass to the gradient of the input: what the forward pass saves, or
 //             the inputs of recomputed segments

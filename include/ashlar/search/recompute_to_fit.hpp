@@ -47,7 +47,7 @@ recompute_to_fit(stage_model<N> const& model, std::vector<int> const& limits,
       auto const s = static_cast<std::size_t>(fullest);
       ++plans[s].recomputed;
       bytes[s] = bytes_of_stage(parts[s], plans[s]);
-      for (std::size_t k = 0; k < skips.size(); ++k)  // A second run of its end keeps x longer.
+      for (std::size_t k = 0; k < skips.size(); ++k)  // A skip whose end runs twice keeps x longer.
         if (skips[k].to == fullest)
           skips[k].again = parts[s].runs(cut[k].end - limits[s], plans[s].recomputed) !=
                            forward_runs::once;

@@ -13,8 +13,8 @@
 // divisible by the number of all ranks. So dims are left out only in this case.
 //
 // multiset_moves also merges placements that differ only by an exchange of interchangeable axes.
-// For example, a matrix product on ten axes of extent two in two network tiers has 360 choices
-// instead of 59,049.
+// For example, a layer with three signature rows on six axes of extent two, three in each network
+// tier, has 100 choices instead of 729.
 //
 // The tables contain only weights. So the result of `move` contains the weight twice: as weight and
 // in place of seconds.

@@ -44,7 +44,8 @@ class row_bounds {
   }
 
   /// Returns for each choice of class k (a set of equal elements) of the model `all` that the
-  /// constructor got: 1 if a plan of at most the given weight can contain the choice, otherwise 0.
+  /// constructor got: 1 if, according to F and B, a plan of at most the given weight can contain
+  /// the choice, otherwise 0.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:

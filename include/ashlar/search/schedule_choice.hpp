@@ -145,8 +145,8 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
 /// Returns the schedule of choice c: the order of its passes. Expects numbers of parts and
 /// micro-batches that the choice permits. `costs` has the seconds of each stage, and `skips` the
 /// seconds of the transfers of skips between stages. `most` has, for each part, the most
-/// micro-batches in flight that `searched` and `delayed` may choose; if `most` is empty, `delayed`
-/// may choose any number.
+/// micro-batches in flight that `searched` and `delayed` may choose; if `most` is empty, only
+/// `c.in_flight` limits `delayed`.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most,
@@ -215,8 +215,8 @@ inline std::optional<std::string> name_of(pipelines::schedule const& s) {
   return {};
 }
 
-/// Describes a schedule for readers: "1F1B", "warm-ups of 7, 5, 3, 1", "split backward passes, 2
-/// stages a part in a vee".
+/// Describes a schedule for readers: "1F1B", "1F1B with warm-ups of 7, 5, 3, 2", "split backward
+/// passes, 2 stages a part in a vee".
 inline std::string schedule_text(pipelines::schedule const& s) {
   if (auto const name = name_of(s))
     return *name == "1f1b"    ? "1F1B"

@@ -143,7 +143,7 @@ std::vector<double> least_of_pieces(basic_problem<N> const& chain, std::vector<i
   return least;
 }
 
-/// Returns the second lower bound of the comment at the head of this file. `weight` is the w of
+/// Returns the last lower bound of T in the comment at the head of this file. `weight` is the w of
 /// this bound, and `sum` is the sum of the least seconds of all pieces of the chain with `weight`
 /// micro-batches.
 inline double least_plain_step(double sum, int parts, int micro_batches, int weight) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The error of a search below a memory limit that found no plan that fits, but has not proved that
-// there is none. If another search finds a plan, a bound of all plans must still cover the plans of
-// this search. So the error carries their lower bound.
+// Defines the error of a search below a memory limit that found no plan that fits, but has not
+// proved that there is none. If another search finds a plan, a bound of all plans must still cover
+// the plans of this search. So the error carries their lower bound.
 
 #include <ashlar/support/error.hpp>
 

@@ -50,7 +50,7 @@ inline std::vector<std::vector<int>> lists_of_depths(std::vector<int> const& mos
 ///   most       the most micro-batches that each position may have in flight
 ///   held       bytes that one more micro-batch in flight takes at each position
 ///   excess_of  excess_of(order) returns, for each part, the bytes by which it exceeds the limit;
-///              they are negative if the part fits
+///              they are at most 0 if the part fits
 template <class Make, class Keep, class Excess>
 void try_fewer(std::vector<int> most, std::vector<std::int64_t> const& held, Make const& make,
                Keep const& keep, Excess const& excess_of) {

@@ -57,8 +57,9 @@ class recomputation_search {
                effort_of(watch).moves) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
-  /// fits. If the watch's effort names the seconds of a known plan (search_effort::known), only
-  /// faster plans are of interest: then returns a plan without choices if it finds none.
+  /// that fits is found. If the watch's effort names the seconds of a known plan
+  /// (search_effort::known), only faster plans are of interest: then returns a plan without choices
+  /// if it finds none.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();
@@ -100,8 +101,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// Returns the least bytes per rank that any plan needs. Sets `again` to the number of segments
-  /// that the plan with these least bytes recomputes.
+  /// Returns the least bytes per rank with which a plan was found. Sets `again` to the number of
+  /// segments that this plan recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -244,8 +245,8 @@ class recomputation_search {
 }  // namespace detail
 
 /// Returns the plan of least predicted seconds among the plans that need at most machine.memory
-/// bytes per rank. Arguments are those of `optimal`. Throws ashlar::error if no plan fits; the
-/// message states the least possible memory.
+/// bytes per rank. Arguments are those of `optimal`. Throws ashlar::error if no plan that fits is
+/// found; the message states the least memory that was found.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training
-// with SPMD Parallelism", SoCC 2022, section 4) over the numbers of a turn_chain. hidup.hpp makes a
-// plan of its result.
+// Implements the search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural
+// Network Training with SPMD Parallelism", SoCC 2022, section 4) over the numbers of a turn_chain.
+// hidup.hpp makes a plan of its result.
 //
 // Two micro-batches take turns. A strategy chooses placements, and so divides the chain into
 // stages. Stage m is a communication step of comm_m seconds, followed by a computation step of
@@ -42,8 +42,8 @@ namespace ashlar::search {
 /// Finds the strategy with the least psi.
 class hidup_search {
  public:
-  /// Searches for the least seconds of two micro-batches in a step of `micro_batches`
-  /// micro-batches.
+  /// Prepares the search for the least seconds of two micro-batches in a step of `micro_batches`
+  /// micro-batches. The chain must outlive this object.
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 
@@ -121,9 +121,8 @@ class hidup_search {
     }
 
     /// Returns whether this strategy takes at most as long as `other`, which has the same state,
-    /// whatever elements follow both. If the open stage of this strategy has d seconds more work,
-    /// everything else must be 2 d seconds shorter. The additional work can hide more
-    /// communication.
+    /// whatever elements follow both. The work of the open stage counts at most twice in psi. So if
+    /// this strategy has d seconds more of it, everything else must be 2 d seconds shorter.
     bool is_no_worse(label const& other) const {
       double const more = 2 * std::max(0.0, comp - other.comp);
       return comm <= other.comm && before + more <= other.before &&

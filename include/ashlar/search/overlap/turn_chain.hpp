@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The numbers from which a plan is priced if several micro-batches take turns: while one
+// Holds the numbers from which a plan is priced if several micro-batches take turns: while one
 // micro-batch computes, the redistributions of the others are under way (HiDup, SoCC 2022).
 //
 // The elements of a chain and their choices are those of the problem (step/problem.hpp). All
