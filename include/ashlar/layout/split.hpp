@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The balanced split: if n items are split into p parts, the first n mod p parts get one item more
-// than the others. Parts may be empty. Parts of ceil(n / p) items would balance less: 5 items on 4
-// ranks would give 2, 2, 1 and 0.
+// Defines the balanced split: if n items are split into p parts, the first n mod p parts get one
+// item more than the others. Parts may be empty. Parts of ceil(n / p) items would balance less: 5
+// items on 4 ranks would give 2, 2, 1 and 0.
 //
 // If several axes split one dim, each part is split again, starting with the outermost axis.
 

@@ -29,9 +29,9 @@
 //
 // If a machine limits flows (machine::flow), the bytes that leave a rank's node count as one flow,
 // as in a ring, where a rank sends to one other rank at a time. So the r ranks of a node together
-// send at most r / flow bytes per second to other nodes, and a tensor that is divided among the
-// ranks of a node leaves the node faster than a tensor that a single rank sends. The pairwise
-// exchange sends to all members at once, in several flows, so it may take less time than predicted.
+// send at most r / flow bytes per second to other nodes. A tensor that is divided among the ranks
+// of a node leaves the node faster than a tensor that a single rank sends. The pairwise exchange
+// sends to all members at once, in several flows, so it may take less time than predicted.
 // Crossings between parts of a mesh (plan/cross_mesh.hpp) do not count the limit.
 //
 // If the machine has separate links for a collective (intra_of, inter_of), these replace intra and
@@ -85,8 +85,8 @@ constexpr double least_beta(machine const& m) {
   return least;
 }
 
-/// Returns the seconds of one move: α · messages + β · bytes. The cost of every redistribution is a
-/// sum of such moves.
+/// Returns the seconds of one move: α · messages + β · bytes. The cost of a redistribution is the
+/// sum of these seconds over its moves.
 constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }

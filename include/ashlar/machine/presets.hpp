@@ -9,9 +9,9 @@
 //   [measured]  measured on this machine or on the same hardware
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
-// Unless a comment on a machine says otherwise, α and β are those of NCCL: β is the inverse of its
-// bus bandwidth (the rate at which a rank receives during a large collective), and α is NCCL's own
-// estimate for one step of a ring (src/graph/tuning.cc in NCCL, protocol Simple): 3.4 µs within
+// Unless a comment on a machine says otherwise, α and β are those of NCCL. β is the inverse of
+// NCCL's bus bandwidth (the rate at which a rank receives during a large collective). α is NCCL's
+// own estimate for one step of a ring (src/graph/tuning.cc in NCCL, protocol Simple): 3.4 µs within
 // NVLink, 14 µs between nodes. The flops are those of large GEMMs. The papers on AutoDDL and HiDup
 // print neither their α and β nor their GEMM rates. So we compare our plans with the plans in these
 // papers only by ratios of volume and of time.

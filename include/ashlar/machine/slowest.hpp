@@ -8,9 +8,9 @@
 //
 //   machine const m = slowest(machines::g3_16xlarge, machines::g4dn_12xlarge);
 //
-// Each number of the result is the slower one of both machines, so a step on a mixture of both
-// kinds takes at most the seconds that are predicted for it. Shares in proportion to the speeds of
-// the ranks would be faster, but no plan has such shares.
+// Each number of the result is the less favourable one of the two machines, so a step on a mixture
+// of the two kinds takes at most the seconds that are predicted for the result. Shares in
+// proportion to the speeds of the ranks would be faster, but no plan has such shares.
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 // Describes the shape of a mesh as a value: its named axes, without any processes. Ranks are
 // numbered in row-major order: the last axis varies fastest. A group is a set of ranks that differ
 // only along an ordered list of axes. The members of a group are numbered in the order of the list:
-// its first axis varies slowest. If the axes of the list split a dim of a tensor, member i of the
-// group has shard i.
+// its first axis varies slowest. If exactly these axes split a dim of a tensor, with the first one
+// outermost, member i of the group has shard i of this dim.
 
 #include <array>
 #include <stdexcept>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The identity element of a reduction. It is the initial value when partial values are reduced, and
-// the value on ranks that have nothing to add:
+// Defines the identity element of a reduction. It is the initial value when partial values are
+// reduced, and the value on ranks that have nothing to add:
 //
 //   sum   0
 //   max   -inf, or the least value of a type without infinity

@@ -16,8 +16,9 @@ struct enclosing {
   /// The choice of the element right after the sequence: the end of the block, or the turn or the
   /// end of the branch. -1 if nothing surrounds the sequence.
   int choice = -1;
-  /// Whether the gradient that this element passes unchanged to the sequence is kept and counted by
-  /// the surrounding block or branch, or by one around it.
+  /// The element after the sequence passes a gradient unchanged to the sequence. `counts` says
+  /// whether the surrounding block or branch, or one further out, keeps this gradient and counts
+  /// its bytes.
   bool counts = false;
 };
 
@@ -79,10 +80,10 @@ class chain_memory {
     return memory_of(net, net.spec(turn), role, choice, model_.mesh());
   }
 
-  /// Sets `of_first` and `is_shared` of a branch: the bytes of the gradient of the first net's
-  /// output, which waits while the second net runs, and whether a residual around the branch counts
-  /// this gradient. The branch begins at element `begin`, and its end takes choice s. `around` says
-  /// what surrounds the branch.
+  /// Sets two members of a branch that concern the gradient of the first net's output, which waits
+  /// while the second net runs: `of_first` is its bytes, and `is_shared` says whether a residual
+  /// around the branch counts them. The branch begins at element `begin`, and its end takes choice
+  /// s. `around` says what surrounds the branch.
   constexpr void set_gradient_of_first(branch_so_far& branch, int begin, int s,
                                        enclosing const& around) const {
     int const end = model_.end(begin);
@@ -108,10 +109,10 @@ class chain_memory {
 
   /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // In two cases the model's memory figures do not suffice: if the net has branches, because the
-    // memory of a turn depends on both ends of its branch, and if neighbours of a residual block
-    // view its input or output with other extents. In both cases `plain` is false for some element,
-    // and the memory is computed from the complete plan.
+    // In two cases the model's memory figures do not suffice. If the net has branches, the memory
+    // of a turn depends on both ends of its branch. And neighbours of a residual block may view its
+    // input or output with other extents. In both cases `plain` is false for some element, and the
+    // memory is computed from the complete plan.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(

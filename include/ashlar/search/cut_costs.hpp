@@ -104,8 +104,8 @@ class cut_costs {
   }
 
   /// Returns the seconds per step of the crossings of tied parameters whose later use is in the
-  /// units first .. last - 1 and whose first use is before these units. Expects that both are on
-  /// different parts.
+  /// units first .. last - 1 and whose first use is before these units. Expects that the two uses
+  /// are on different parts.
   double tie_seconds(int first, int last) const {
     double seconds = 0;
     for (auto const& t : ties_)

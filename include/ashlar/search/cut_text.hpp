@@ -32,7 +32,7 @@ namespace detail {
 /// A word, and the number of elements for which it stands.
 struct unit_word {
   std::string name;
-  int size = 0;  ///< number of elements
+  int size = 0;
 };
 
 /// Returns the words that may stand for elements from `element` on, which is a cutting point. If a

@@ -13,7 +13,7 @@
 // the method of Handler and Zang for constrained shortest paths (LARAC):
 //
 //   1. Hold two plans, one with more counted memory than the limit and one within the limit.
-//   2. The next λ is the price at which both cost the same.
+//   2. The next λ is the price at which the two held plans cost the same.
 //   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
 //   4. Stop when the new plan is no cheaper at this price than the two held plans. Also stop if
 //      rounding errors keep it from being better than the plan that it would replace: it has no less

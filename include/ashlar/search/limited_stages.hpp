@@ -105,9 +105,9 @@ class limited_stages {
       search(stage, machine_, known);
       return true;
     }
-    // The stages are then searched with the large w. The stage of largest V is searched within the
-    // memory limit. The other stages have little effect on the bound, so they are searched without
-    // a limit.
+    // After all stages have been searched with w, they are searched with the large w. The stage of
+    // largest V is searched within the memory limit. The other stages have little effect on the
+    // bound, so they are searched without a limit.
     for (std::size_t j = 0; j < s; ++j) search_long(j, unlimited_, 1, unreachable);
     auto const stage = static_cast<std::size_t>(std::max_element(v_.begin(), v_.end()) -
                                                 v_.begin());

@@ -73,11 +73,11 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 }  // namespace detail
 
 /// `optimal` calls a function of this name in constant expressions. search/in_compiler.hpp defines
-/// a constexpr function of this name, which is the better match, since its last parameter is an int
-/// and it takes the filter's own type. Without that header the call finds this declaration, which
-/// is not constexpr and never defined. The compiler's error then contains the name of this
-/// function, which tells the user what to include. A program that searches only at run time need
-/// not compile the search.
+/// a constexpr function of this name. That function is the better match, since its last parameter
+/// is an int and it takes the filter's own type. Without that header the call finds this
+/// declaration, which is not constexpr and never defined. The compiler's error then contains the
+/// name of this function, which tells the user what to include. A program that searches only at run
+/// time need not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);

@@ -51,8 +51,8 @@ namespace detail {
 /// Returns whether `name` matches a pattern, in which '*' stands for any number of characters and
 /// '?' for one. The method is greedy matching with backtracking to the last '*', which matches one
 /// more character after each mismatch. Earlier '*' need not be tried again, because the pattern
-/// before the last '*' matches already. So the number of steps is at most the product of both
-/// lengths.
+/// before the last '*' matches already. So the number of steps is at most the product of the
+/// lengths of pattern and name.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
   // `star` is the position of the last '*' in the pattern. That '*' matches characters of the name

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Searches for pipeline parallelism in combination with all other layouts (AutoDDL, section 5.4):
-// the number of parts of the mesh, the mesh axis that they divide, the number of micro-batches, the
-// placements of the layers of each stage on its ranks, the schedule, and where the chain is cut.
+// Searches for pipeline parallelism in combination with all other layouts (AutoDDL, section 5.4).
+// The search chooses the number of parts of the mesh, the mesh axis that they divide, the number of
+// micro-batches, the placements of the layers of each stage on its ranks, the schedule, and where
+// the chain is cut.
 //
 // By default a part holds one stage, stages consist of equally many repeated blocks (stages.hpp),
 // and the schedule is 1F1B. The parts divide one axis of the mesh. If the mesh has axes between

@@ -32,8 +32,8 @@
 // begin later, so that the count is an upper bound.
 //
 // If the part holds one stage, backward passes are whole and no tensor crosses, the result is the
-// memory of the stage as a separate chain, with as many micro-batches in flight as the schedule has
-// at most.
+// memory of the stage as a separate chain. This chain has the most micro-batches in flight that the
+// stage has under the schedule.
 
 #include <algorithm>
 #include <map>

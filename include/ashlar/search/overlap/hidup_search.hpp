@@ -10,7 +10,7 @@
 // Two micro-batches take turns. A strategy chooses placements, and so divides the chain into
 // stages. Stage m is a communication step of comm_m seconds, followed by a computation step of
 // comp_m seconds, both for one micro-batch. psi_m is the time until both micro-batches have passed
-// stage m, and phi_m is minus the time of its computation step (equations 4 and 5):
+// stage m. phi_m is minus the time of the stage's computation step (equations 4 and 5):
 //
 //   phi_m = -comp_m
 //   psi_m = psi_{m-1} + phi_{m-1} + max(-phi_{m-1}, comm_m) + max(comm_m, comp_m) - phi_m

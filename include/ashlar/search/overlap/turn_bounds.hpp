@@ -126,9 +126,9 @@ class turn_bounds {
   };
   /// A sum of means for both passes. The load of the link in pass p has the coefficient share[p],
   /// except in the last `joint` elements, of which only the work counts. to_come[s] has the least
-  /// values over all later elements under a condition on each pass p: some tensor moves in pass p
-  /// at a counted boundary behind the element exactly if bit p of s is set. `of_chain` is the least
-  /// value over the whole chain.
+  /// values over all later elements under a condition on each pass p. If bit p of s is set, some
+  /// tensor moves in pass p at a counted boundary behind the element. If bit p is not set, no
+  /// tensor does. `of_chain` is the least value over the whole chain.
   struct mean_of_passes {
     int link, joint;
     double share[2];

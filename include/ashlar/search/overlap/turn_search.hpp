@@ -334,7 +334,7 @@ class turn_search {
   }
 
   /// Drops dominated labels, and labels beyond the permitted number. If there are too many labels,
-  /// keeps those of least bound and those of least work, half of each: the bounds of many labels
+  /// keeps those of least bound and those of least work, half of each. The bounds of many labels
   /// are equal, because they say more about the rest of the chain than about the label.
   void drop(std::vector<label>& list) {
     std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
