@@ -10,8 +10,8 @@
 //   variable   an element with a choice of its own. The two ends of a residual block are one
 //              variable, because they always take the same choice
 //   weight     seconds plus a tiny amount per collective: Σ own weights of the variables
-//              + Σ weights of the boundaries between neighbours + weight of the move of the input to
-//              the first element, all from the tables of chain_model
+//              + Σ weights of the boundaries between neighbours + the weight of the move of the
+//              input to the first element, all from the tables of chain_model
 //   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
 //              against the memory limit. Adding it up takes time linear in the length of the chain,
 //              and is skipped if a lower bound already shows that the choice does not fit

@@ -16,8 +16,8 @@
 //   2. The next λ is the price at which the two held plans cost the same.
 //   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
 //   4. Stop when the new plan is no cheaper at this price than the two held plans. Also stop if
-//      rounding errors keep it from being better than the plan that it would replace: it has no less
-//      counted memory if both exceed the limit, or no less weight if both are within the limit.
+//      rounding errors keep it from being better than the plan that it would replace: it has no
+//      less counted memory if both exceed the limit, or no less weight if both are within it.
 //
 // Every plan that is found on the way and fits the limit is a candidate for the optimum.
 

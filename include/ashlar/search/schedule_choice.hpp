@@ -8,8 +8,8 @@
 //
 //   name            stages per part  backward  order
 //   gpipe           1               whole      fixed: all forward passes first
-//   1f1b            1               whole      fixed: one forward and one backward pass in turn, with
-//                                              as few micro-batches in flight as possible
+//   1f1b            1               whole      fixed: one forward and one backward pass in turn,
+//                                              with as few micro-batches in flight as possible
 //   eager           1               whole      fixed: like 1f1b, with more forward passes first, so
 //                                              that transfers overlap with passes
 //   searched        1               whole      1F1B with warm-up depths found by search, from the
