@@ -11,9 +11,10 @@
 //              ranks share
 //   intra_of,  separate links of single collectives, if they were measured; a collective without an
 //   inter_of   entry uses intra or inter
-//   flow       seconds per byte of one flow: the messages from one rank to one rank of another node.
-//              Networks of clouds limit each flow, so one rank cannot use the whole link of its
-//              node. Crossings between parts of a mesh (plan/cross_mesh.hpp) do not count the limit.
+//   flow       seconds per byte of one flow: the messages from one rank to one rank of another
+//              node. Networks of clouds limit each flow, so one rank cannot use the whole link of
+//              its node. Crossings between parts of a mesh (plan/cross_mesh.hpp) do not count the
+//              limit.
 //   flops      rate of large GEMMs; gemm_half makes small ones slower (machine/gemm.hpp)
 //
 // machine/link.hpp computes the link of a group of ranks from these figures. machine/presets.hpp
