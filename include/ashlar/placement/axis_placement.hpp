@@ -62,8 +62,8 @@ constexpr axis_placement owned(int owner) {
   return {placement_kind::owned, 0, 0, reduction::sum, static_cast<short>(owner)};
 }
 
-/// Only the first 512 ranks along an axis can be owners, because the integer code of a placement
-/// (placement/code.hpp) has only ten bits per axis.
+/// Only the first 512 ranks along an axis can be owners. This limit keeps the integer code of a
+/// placement (placement/code.hpp) within ten bits per axis.
 inline constexpr int max_owners = 512;
 
 /// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).
