@@ -20,8 +20,8 @@
 //
 // NCCL packs all data that it sends and all that it receives. packing_bound is an upper bound for
 // both MPI and NCCL, for callers who know only the shards and not the steps between them. The bound
-// holds because the p blocks together are at most as large as the larger shard. Its one exception
-// is stated there.
+// holds because the p blocks together are at most as large as the larger shard. The comment of
+// packing_bound names the one exception.
 
 #include <ashlar/plan/redistribution_step.hpp>
 

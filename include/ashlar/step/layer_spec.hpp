@@ -18,7 +18,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// A short name that can be used in constant expressions.
+/// A name of at most 23 characters, for constant expressions. A longer name is cut.
 struct label {
   char text[24]{};
   constexpr label() = default;
@@ -156,10 +156,10 @@ struct layer_spec {
   /// later tokens of the sequence read them (nn/token_cache.hpp). In the cache, this number takes
   /// the place of the last extent of x. 0 means that the layer keeps none.
   std::int64_t cached_values = 0;
-  /// Says whether the layer has parameters for the positions of tokens, and whether its passes
-  /// count the positions of new tokens from the number of tokens in nn::pass::cache. A net cannot
-  /// generate tokens if it has a layer whose parameters depend on the number of tokens and for
-  /// which this is false.
+  /// True if the layer has parameters for the positions of tokens, and its passes count the
+  /// positions of new tokens from the number of tokens in nn::pass::cache. A net cannot generate
+  /// tokens if it has a layer whose parameters depend on the number of tokens and for which this is
+  /// false.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

@@ -90,8 +90,8 @@ constexpr collective_totals received_at_most(program const& p) {
       [](action const& a) { return a.halo_bytes; });
 }
 
-/// The seconds and the received bytes of one element (a layer or one end of a residual) in a step,
-/// on the busiest rank.
+/// The seconds and the received bytes of one element of the layer chain in a step, on the busiest
+/// rank.
 struct element_totals {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;                                              ///< bytes

@@ -8,7 +8,8 @@
 //
 //   seconds   of all redistributions of the element's parameters in a step without overlap
 //   bytes     the memory of the element (step/memory.hpp); all other placements are fixed. If the
-//             plan has plain steps, each kind of memory is that of the step that needs more of it
+//             plan has plain steps, each kind of memory is the larger one of a plain step and of a
+//             later step
 //
 // The caller gives both uses of a tied parameter one strategy. An element with a tied parameter has
 // only options with this strategy.

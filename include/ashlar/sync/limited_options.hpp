@@ -32,7 +32,7 @@ namespace ashlar::sync {
 namespace detail {
 
 /// A choice of options: element i has its option number picks[i]. If `picks` is empty, no choice
-/// fits in memory.
+/// was found that fits in memory and takes few enough seconds.
 struct chosen_options {
   std::vector<int> picks;
   double seconds = 0;  ///< the sum of the seconds of the picked options
@@ -316,7 +316,8 @@ class limited_search {
     best.bound = std::min(best.seconds, lost);
   }
 
-  /// Returns the labels that no other label dominates, but at most `most_labels_` of them.
+  /// Returns the labels that no other label dominates, but at most `most_labels_` of them. Lowers
+  /// `lost` to the least bound of a label that is dropped only because of this limit.
   constexpr std::vector<label> undominated(std::vector<label> const& made, int i,
                                            double& lost) const {
     struct place {
