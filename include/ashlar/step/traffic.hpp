@@ -5,9 +5,9 @@
 
 // The bytes that a rank receives in a program, per kind of collective. received_at returns the
 // exact bytes of the rank at given coordinates. received_at_most returns the bytes that the cost
-// model uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos
-// count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
-// batch, so both functions count predicted bytes for them (row_exchange.hpp).
+// model uses, which are an upper bound for every rank (plan/redistribution_step.hpp). Exchanges of
+// halos count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the
+// ids of a batch, so both functions count predicted bytes for them (row_exchange.hpp).
 
 #include <ashlar/step/transfer.hpp>
 

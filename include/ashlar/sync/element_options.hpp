@@ -14,10 +14,10 @@
 // The caller gives both uses of a tied parameter one strategy. An element with a tied parameter has
 // only options with this strategy.
 //
-// A strategy of one parameter is dropped if another strategy takes no more seconds and no more of
-// any kind of memory. Options of the element are dropped in the same way. No optimum is lost: if
-// one element needs less, neither the seconds nor the memory of the step grow, whatever the other
-// elements need (memory_fold.hpp).
+// A strategy of one parameter is dropped if another one dominates it: if the other one takes no
+// more seconds and no more of any kind of memory. Options of the element are dropped in the same
+// way. No optimum is lost: if one element needs less, neither the seconds nor the memory of the
+// step grow, whatever the other elements need (step/memory_fold.hpp).
 
 #include <algorithm>
 #include <utility>
