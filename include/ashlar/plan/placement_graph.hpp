@@ -156,8 +156,8 @@ class placement_graph {
  private:
   constexpr std::size_t count() const { return static_cast<std::size_t>(states()); }
 
-  /// The edges sorted by the state to which they lead, for a search against their direction. Empty
-  /// unless `wanted`.
+  /// The edges sorted by the state to which they lead, for a search against their direction. The
+  /// lists are empty unless `wanted`.
   struct incoming {
     scratch<int> first, edge;
 

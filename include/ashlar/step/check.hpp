@@ -7,9 +7,10 @@
 // move is a redistribution, which begins and ends with separate actions. An element is a layer, or
 // the begin, turn or end of a residual, skip or branch.
 //
-//   values       Each that does not exist before the step is made once, before it is read. Each is
-//                released once, after its last reader, except values that outlast the step, renewed
-//                parameters and gradients of parameters: these are never released (release.hpp).
+//   values       A value that does not exist before the step is made once, before it is read. Every
+//                value is released once, after its last reader, except values that outlast the
+//                step, renewed parameters and gradients of parameters: these are never released
+//                (release.hpp).
 //   moves        Each begins once and then ends once. In between, no action releases its source or
 //                adds to it. Moves of one bucket begin one right after another and have the same
 //                steps.

@@ -146,7 +146,7 @@ struct layer_spec {
   bool couples_rows = false;
   /// Says whether y of a sample depends on other samples of its micro-batch, as in a mixture of
   /// experts with a capacity, but not on other micro-batches. Then a batch is not filled up with
-  /// copies of a sample (nn/sample_parts.hpp). Need not be set beside couples_rows.
+  /// copies of a sample (nn/sample_parts.hpp). A layer with couples_rows need not set this.
   bool couples_samples = false;
   /// If this is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
   /// of a group of n. An example is a balance loss over n micro-batches (nn/dispatch.hpp). Then a

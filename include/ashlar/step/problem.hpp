@@ -69,8 +69,8 @@ enum class element_kind : signed char {
   branch_turn,
   branch_sum,   ///< the end of a branch that adds: its dy is the gradient of both inputs
   branch_join,  ///< the end of a branch that makes a gradient for each of its two inputs
-  /// The end of a branch whose two outputs a formula joins. Makes a gradient for each of its two
-  /// inputs, which have equal extents. Its output may have any extents.
+  /// The end of a branch whose two outputs a formula joins. This element makes a gradient for each
+  /// of its two inputs, which have equal extents. Its output may have any extents.
   branch_formula
 };
 

@@ -11,7 +11,7 @@
 //                   receives of a pipeline
 //
 // A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
-// buckets takes less time than the same program without buckets.
+// buckets takes no more time than the same program without buckets.
 
 #include <ashlar/step/transfer.hpp>
 

@@ -51,7 +51,8 @@ constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
   return link_tier::intra_node;
 }
 
-/// Returns the largest number of messages and elements that any rank receives in a step of `path`.
+/// Returns the messages and elements by which the cost model prices a step of `path`. No rank
+/// receives more (priced_traffic in plan/redistribution_step.hpp).
 constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
                                    topology const& t) {
   if (!communicates(s.kind)) return {};

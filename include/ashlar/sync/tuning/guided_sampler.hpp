@@ -16,7 +16,7 @@
 //   PS                           an owner, with local copies or read at use
 //   owners                       the largest parameter first; probabilities are a softmax of the
 //                                bytes that each rank lacks until all have the same number
-//   groups                       1 to 20 buckets of equal bytes
+//   groups                       1 to 20 buckets of about equal bytes
 //
 // `mutated` is ours. It changes a few things of a given candidate:
 //

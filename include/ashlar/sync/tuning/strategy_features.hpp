@@ -59,7 +59,6 @@ struct variable_layout {
 /// The places and values of the features that are not 0.
 using sparse_features = std::vector<std::pair<int, double>>;
 
-/// The features of a candidate.
 struct strategy_features {
   /// [3 * k + i]: entry i of the first list at the top of this file for entry k of the second list.
   strategy_totals totals{};
