@@ -23,7 +23,7 @@
 //
 // For each grid, the seconds to receive these elements plus the seconds of the GEMM are a lower
 // bound of the cost. The search tries grids in ascending order of this bound, and stops when the
-// bound exceeds the cost of the best plan. Axes of equal extent and tier are interchangeable. If
+// bound reaches the cost of the best plan. Axes of equal extent and tier are interchangeable. If
 // grids differ only in such axes, the search tries one of them: the grid that assigns these axes in
 // the order m, n, k.
 
@@ -162,7 +162,8 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// Returns the best placements among those at which no rank needs more memory than `m` has.
+/// Returns the best placements among those at which no rank needs more memory than machine `on`
+/// has.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

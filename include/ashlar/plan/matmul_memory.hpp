@@ -5,9 +5,9 @@
 
 // Computes the peak memory of a plan of the matrix product c = a · b, in bytes per rank, including
 // the operands and the result. Shards are counted exactly. packing.hpp gives the size of the
-// communication buffers of a redistribution step between MPI processes. Between devices they may be
-// larger: up to packing_bound. The peak consists of the operands and the maximum
-// over four phases. The formula lists the phases in the order in which a plan runs them:
+// communication buffers of a redistribution step between MPI processes. Between devices the buffers
+// may be larger: up to packing_bound. The peak consists of the operands and the maximum over four
+// phases. The formula lists the phases in the order in which a plan runs them:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //

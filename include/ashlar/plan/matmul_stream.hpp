@@ -34,7 +34,7 @@
 //      list determines the chunks. The dim may have any extent.
 //   2. The extent of the dim is a multiple of the product of each list. Examples are [2] and [4] if
 //      4 divides the extent, and [2,3] and [3,2] if 6 divides the extent. The number of chunks is
-//      the least common multiple of the two products.
+//      the least common multiple of the two products, which may be at most 2^20.
 //
 // Two sets of operand panels are in memory, so that the transfers of one panel overlap with the
 // GEMM of another. The seconds are
@@ -184,8 +184,8 @@ constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan cons
   return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);
 }
 
-/// Returns whether, for every panel of an operand, a rank's part of the panel is contiguous in the
-/// rank's shard. Such parts can be sent without a copy.
+/// Returns whether an operand is redistributed and, for every panel, a rank's part of the panel is
+/// contiguous in the rank's shard. Such parts can be sent without a copy.
 constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan const& of, int dim,
                                topology const& t) {
   box const shard = local_box(of.extents, t, of.from, {});

@@ -4,8 +4,8 @@
 #pragma once
 
 // Prints plans of matrix products. The second line shows which dim of the product each mesh axis
-// splits (m, n or k), and the local product of rank 0. The other lines show the redistribution
-// steps of a, b and c.
+// splits (m, n, k, or b for the batch), and the local product of rank 0. The other lines show the
+// redistribution steps of a, b and c.
 //
 //   matmul 4096x4096 [S(0),S(1)] x 4096x4096 [S(0),S(1)] -> [S(0),S(1)] @node=2,gpu=2: 363.73 ms,
 //     64.00 MiB received by rank 0, peak 224.00 MiB                              (on one line)

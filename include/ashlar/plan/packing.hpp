@@ -20,8 +20,8 @@
 //
 // NCCL packs all data that it sends and all that it receives. packing_bound is an upper bound for
 // both MPI and NCCL, for callers who know only the shards and not the steps between them. The bound
-// holds because the p blocks together are at most as large as the larger shard. Its one exception
-// is stated there.
+// holds because the p blocks together are at most as large as the larger shard. The comment of
+// packing_bound names the one exception.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
@@ -66,9 +66,9 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution
 /// between `ranks` ranks. `shard_bytes` is the size of the largest shard of all placements through
-/// which the redistribution passes. Expects shards of equal size. Does not count that two ranks may
-/// exchange whole arrays in an all_reduce (arrays_cross). Such an all_reduce of n bytes needs 4 n
-/// bytes, and n is at most the size of a chunk.
+/// which the redistribution passes. Expects shards of equal size. The one exception to the bound is
+/// an all_reduce in which two ranks exchange whole arrays (arrays_cross). With n bytes, it needs
+/// 4 n bytes, and n is at most the size of a chunk.
 constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;

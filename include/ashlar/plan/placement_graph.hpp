@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The graph of all placements ("states") of a tensor with a given number of dims on a mesh. Its
-// edges are the redistribution steps. The graph does not depend on the tensor's extents. `price`
-// computes the seconds of each edge for one shape, and `shortest_from` runs Dijkstra's algorithm
-// from one placement.
+// The graph of all placements ("states") of a tensor with a given number of dims on a mesh, except
+// placements with an owned axis. The edges of the graph are the redistribution steps. The graph
+// does not depend on the tensor's extents. `price` computes the seconds of each edge for one shape,
+// and `shortest_from` runs Dijkstra's algorithm from one placement.
 //
 // If two paths cost the same, the one with fewer steps wins, because the weight of a step is its
 // seconds plus tie_break. tie_break is far below the latency α of any link. All functions work in
@@ -156,8 +156,8 @@ class placement_graph {
  private:
   constexpr std::size_t count() const { return static_cast<std::size_t>(states()); }
 
-  /// The edges sorted by the state to which they lead, for a search against their direction. Empty
-  /// unless `wanted`.
+  /// The edges sorted by the state to which they lead, for a search against their direction. The
+  /// lists are empty unless `wanted`.
   struct incoming {
     scratch<int> first, edge;
 

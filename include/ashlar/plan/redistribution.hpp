@@ -79,8 +79,8 @@ constexpr placement reduced(placement p) {
 }
 
 /// The heuristic of the A* search (path_search.hpp): returns a lower bound of the cost from a
-/// placement to the target. If the two are partial with different reductions, the path goes through
-/// a placement without P.
+/// placement to the target. If both placements are partial, with different reductions, the path
+/// goes through a placement without P.
 struct remaining_path {
   role_distances const* to_target;  ///< distances to the target, or null for a bound of 0
   /// Distances to the target through a placement without P. Null if the reduction does not change.

@@ -257,7 +257,8 @@ struct coding_time {
 };
 
 /// Returns the seconds in which a rank encodes and decodes the blocks of a step; 0 if the step has
-/// no wire. The seconds follow from the bytes of memory that the kernels read and write.
+/// no wire. The seconds follow from the bytes of memory that the kernels read and write, and for
+/// power_sgd also from the operations of the products.
 ///
 ///   reduce_scatter   encodes the shard before the step, and decodes p blocks of the size of the
 ///                    shard after the step, where p is the number of ranks

@@ -7,10 +7,10 @@
 // placement. The bounds are an admissible heuristic for path_search. They are distances in a graph
 // that is smaller than the graph of all placements. The states of the smaller graph are placements
 // without shard order: the role (B, P or the dim that is split) of each mesh axis. Its steps may
-// change any axes of a dim, not only the innermost. Every step of the full graph is also a step of
-// the smaller graph, at the same price, because prices do not depend on shard order. So no distance
-// in the smaller graph exceeds the distance in the full graph. One Dijkstra search from the target,
-// against the direction of the steps, finds the distances.
+// change any axes of a dim, not only the innermost. Every step of the full graph that changes a
+// role is also a step of the smaller graph, at the same price, because prices do not depend on
+// shard order. So no distance in the smaller graph exceeds the distance in the full graph. One
+// Dijkstra search from the target, against the direction of the steps, finds the distances.
 //
 //   state    a number in base (number of dims) + 2, with a digit per axis: the role of the axis
 //   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad

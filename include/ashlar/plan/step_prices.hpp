@@ -9,7 +9,8 @@
 // follows from the roles of the mesh axes (B, P, S(0), ...) before and after the step:
 //
 //   axis_roles                          the set of axes that have each role
-//   step_prices(kind, axes, from, to)   equals step_seconds of every step with these roles
+//   step_prices(kind, axes, from, to)   equals step_seconds of every step with these roles and
+//                                       without a wire
 
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/plan/redistribution_step.hpp>

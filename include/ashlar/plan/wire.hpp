@@ -108,12 +108,13 @@ struct wire_format {
   }
   /// Returns the cost of encoding one element, as the bytes of memory traffic that take the same
   /// time. The figures were measured with the kernels of device/host/encode.hpp. Error feedback
-  /// costs three more passes over the elements.
+  /// costs three more passes over the elements. Expects a wire other than power_sgd.
   constexpr double encoding_cost() const {
     constexpr double costs[] = {0, 6, 20, 9, 17, 96};
     return costs[static_cast<int>(kind)] + (feedback ? 33 : 0);
   }
-  /// Returns the cost of decoding an element and adding it to a sum, in the same unit.
+  /// Returns the cost of decoding an element and adding it to a sum, in the same unit. Expects a
+  /// wire other than power_sgd.
   constexpr double decoding_cost() const {
     constexpr double costs[] = {0, 10, 20, 9, 10, 1};
     return costs[static_cast<int>(kind)];

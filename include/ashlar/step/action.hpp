@@ -103,8 +103,8 @@ constexpr bool computes(action_kind kind) {
   return kind <= action_kind::backward || kind == action_kind::update;
 }
 
-/// The kinds of values of a program. An element (a layer or one end of a residual) reads x and dy,
-/// and makes y and dx.
+/// The kinds of values of a program. An element reads x and dy, and makes y and dx. It is a layer,
+/// or the begin, turn or end of a residual, skip or branch (problem.hpp).
 enum class value_kind : signed char {
   data,       ///< the input of the net, replicated on every rank
   x,          ///< an activation, at the placement at which its element reads it

@@ -14,14 +14,14 @@
 //   C(j) = min over i < j of  max(C(i), ready of transfer j - 1) + largest latency of i .. j - 1
 //                                                                + sum of seconds of i .. j - 1
 //
-// If all latencies are equal, no division into other buckets ends earlier. Proof: take any buckets,
-// in the order in which the link carries them. Fill them anew with the transfers in the order of
-// `ready`, so that each bucket keeps its number of seconds; a transfer that exceeds a bucket is cut
-// in two. The new buckets 1 .. j then have the transfers that are ready first. So their last
-// transfer is ready no later than the last one of the old buckets 1 .. j, and the new bucket j ends
-// no later than the old one. A transfer that was cut can move as a whole to the earlier of its two
-// buckets, which waits for this transfer anyway. The earlier bucket then takes longer by as many
-// seconds as the next one takes less.
+// If all latencies are equal, buckets of transfers that are not consecutive end no earlier. Proof:
+// take any buckets, in the order in which the link carries them. Fill them anew with the transfers
+// in the order of `ready`, so that each bucket keeps its number of seconds; a transfer that exceeds
+// a bucket is cut in two. The new buckets 1 .. j then have the transfers that are ready first. So
+// their last transfer is ready no later than the last one of the old buckets 1 .. j, and the new
+// bucket j ends no later than the old one. A transfer that was cut can move as a whole to the
+// earlier of its two buckets, which waits for this transfer anyway. The earlier bucket then takes
+// longer by as many seconds as the next one takes less.
 
 #include <algorithm>
 #include <limits>

@@ -11,6 +11,8 @@
 //                                            least 25 MiB, as in PyTorch's DistributedDataParallel
 //   {bucketing::by_number, 128}              buckets of 128 gradients
 //   {bucketing::by_bytes, 0}                 no buckets
+//
+// The last bucket has what is left, so it may be smaller.
 
 #include <cstdint>
 

@@ -7,8 +7,8 @@
 //
 //   step::program const p = build(problem, plan, machine);      // also constexpr
 //
-// In this order, every end_move directly follows its begin_move, and every value is released right
-// after its last reader.
+// In this order, every end_move directly follows its begin_move, and a value is released right
+// after its last reader (release.hpp).
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -17,6 +17,8 @@
 //   update                 elements 0 .. n-1, parameter by parameter
 //   renew                  elements 0 .. n-1, parameters that are updated at one placement and
 //                          stored at another
+//
+// If problem::interleaved is above 1, groups of micro-batches take turns instead (turns.hpp).
 //
 // program_builder.hpp is the implementation. An application that links ashlar::compiled must
 // include that file if it calls `build` in a constant expression.
@@ -70,10 +72,10 @@ constexpr void check_program_length(int elements, int micro_batches) {
                             " micro-batches, each with more samples.");
 }
 
-/// Returns the program of one step under a plan, in serial order. The plan must belong to this
-/// problem, with one valid choice per element. The program has about ten actions per element and
-/// micro-batch. Throws ashlar::error if the number of elements times the number of micro-batches is
-/// above most_repeated_elements.
+/// Returns the program of one step under a plan, in the order at the top of this file. The plan
+/// must belong to this problem, with one valid choice per element. The program has about ten
+/// actions per element and micro-batch. Throws ashlar::error if the number of elements times the
+/// number of micro-batches is above most_repeated_elements.
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {

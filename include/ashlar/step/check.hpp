@@ -4,11 +4,12 @@
 #pragma once
 
 // Checks whether a program is correct. Every pass must return a program that this check accepts. A
-// move is a redistribution, which begins and ends with separate actions. An element is a layer or
-// one end of a residual.
+// move is a redistribution, which begins and ends with separate actions. An element is a layer, or
+// the begin, turn or end of a residual, skip or branch.
 //
-//   values       Each is made once, before it is read, and released once, after its last reader.
-//                Values that outlast the step and gradients of parameters are never released
+//   values       A value that does not exist before the step is made once, before it is read. Every
+//                value is released once, after its last reader, except values that outlast the
+//                step, renewed parameters and gradients of parameters: these are never released
 //                (release.hpp).
 //   moves        Each begins once and then ends once. In between, no action releases its source or
 //                adds to it. Moves of one bucket begin one right after another and have the same
@@ -23,7 +24,9 @@
 //                pending sum of an earlier step instead.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //                If it is updated at one placement and stored at another, the stored value is
-//                replaced once, after the update and after all readers of the old stored value.
+//                replaced once: after the update and after all readers of the old stored value. In
+//                a program that renews first (program::renews_first) it is replaced before the
+//                update and before all readers of the new stored value.
 //   ties         The gradient of a tied parameter's later use is added once to the gradient of the
 //                first use, before any action reads the gradient of the first use.
 //   crossings    Each send and each receive begins once and then ends once.
@@ -348,7 +351,8 @@ class program_check {
 
 /// Returns the first wrong action of a program. If the program obeys the rules at the top of this
 /// file, the result has no fault. `limit` is the most memory that a rank may use, in bytes; 0 means
-/// no limit. The check takes time proportional to the number of actions.
+/// no limit. The check takes time proportional to the number of actions, and for each parameter
+/// that is delayed or renewed also to the number of values.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;
@@ -357,7 +361,7 @@ constexpr fault check(program const& p, std::int64_t limit = 0) {
   return found;
 }
 
-/// Throws std::logic_error that names the first wrong action, if the program has one.
+/// Throws a std::logic_error that names the first wrong action, if the program has one.
 inline void require_right(program const& p, std::int64_t limit = 0) {
   if (auto const found = check(p, limit); found.found())
     throw std::logic_error("program: " + to_string(found, p));

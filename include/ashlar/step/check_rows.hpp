@@ -12,10 +12,11 @@
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
 //   numbers of uses or gradients that are not equal to the number of parameters
 //   a number of redistributions of statistics that is not equal to the number of statistics
+//   a halo in a dim that x or y does not have, or with an invalid window
 //   a window that does not have one place for each index of y
 //   a split of the window's dim in only some of x, y, dy and dx: then the exchange of halos could
 //   not tell which rank reads what
-//   a number of blocks (block_spec) that does not divide the extent of their dim
+//   blocks (block_spec) in a dim that x does not have, or whose number does not divide its extent
 //
 // nn::verify (nn/verify.hpp) runs the layer and checks that it computes the results that a row
 // states.
@@ -115,8 +116,8 @@ constexpr void check_blocks(layer_spec const& spec) {
 
 }  // namespace step_detail
 
-/// Throws ashlar::error at the first row that is certainly wrong. The message names the layer and
-/// the row.
+/// Throws ashlar::error at the first fault of the list above. The message names the layer and, if
+/// the fault is in one row, this row.
 constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)
     throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Add at "

@@ -11,11 +11,12 @@
 //   for a skip whose ends are on  forward, the input x of the skip; backward, its gradient
 //   different stages
 //
-// begin_send and begin_receive add the action with which a send or a receive (a crossing) begins,
-// and return its index in program::crossings; end_crossing adds the action with which it ends. If
-// `forward`, an activation goes to a later stage. Otherwise a gradient goes back. `b` is the
-// micro-batch. `number` is the crossing's place in the common order of all crossings, and `plan` is
-// the index of its plan (program_crossing in program.hpp). cut_skips.hpp finds the skips.
+// begin_send and begin_receive add the action with which a crossing (a send or a receive) begins,
+// and return the index of the crossing in program::crossings. end_crossing adds the action with
+// which it ends. If `forward`, an activation goes to a later stage. If not, a gradient goes back.
+// `b` is the micro-batch. `number` is the crossing's place in the common order of all crossings,
+// and `plan` is the index of its plan (program_crossing in program.hpp). cut_skips.hpp finds the
+// skips.
 
 #include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/program_builder.hpp>
@@ -29,8 +30,8 @@ class crossing_builder : public program_builder<dynamic_size> {
  public:
   using program_builder<dynamic_size>::program_builder;
 
-  /// Redistributes the tensor that element `element` makes to placement `to`. Then adds the action
-  /// that begins to send this tensor to another part of the mesh.
+  /// Adds the move that brings the tensor made by element `element` to placement `to`, if it is at
+  /// another one. Then adds the action that begins to send this tensor to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];

@@ -11,9 +11,10 @@
 //   weight_gradient   goes after the input_gradient of its layer and micro-batch if dx must be
 //                     redistributed, so that it overlaps with this redistribution
 //
-// Three kinds of redistributions keep their places:
+// These redistributions keep their places:
 //
 // - redistributions of parameters, which prefetch.hpp and early_synchronization.hpp handle
+// - redistributions whose results no action reads
 // - redistributions without communication
 // - redistributions of values that exist before the step
 //

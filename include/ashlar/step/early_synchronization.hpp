@@ -34,7 +34,7 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
   for (auto const& a : p.actions)
     if (a.kind == action_kind::begin_move) begin[static_cast<std::size_t>(a.move)] = a;
   std::vector<char> is_early(p.moves.size(), 0);
-  std::vector<int> last(p.moves.size(), -1);  // per bucket: the action that completes its sums
+  std::vector<int> last(p.moves.size(), -1);  // per bucket: the action after which it begins
   auto const queues = synchronization_queues(p);
   auto const bucket_of = [&](int move) { return buckets[static_cast<std::size_t>(move)]; };
   auto const action_of = [&](synchronization_queue::entry const& e) {

@@ -25,7 +25,10 @@
 namespace ashlar::search {
 inline namespace step {
 
+/// The phases of a step (schedule.hpp). `renew` brings updated parameters to where they are stored.
 enum class phase : signed char { forward, recompute, backward, synchronize, renew };
+/// What a redistribution moves. `gradient` is the gradient of an activation. In the phase
+/// `synchronize`, `parameter` stands for the gradient of a parameter.
 enum class moved : signed char { activation, gradient, parameter, statistic };
 
 /// Returns whether a phase runs once per micro-batch rather than once per step.

@@ -14,9 +14,10 @@
 //              contain it, and adds them.
 //
 // Traffic is computed from the real split of x and y into balanced parts. So unequal shards,
-// strides and padding need no special cases. With equal shards and a window of extent k at stride
-// 1, a halo has k - 1 coordinates along the split dim, half of them on either side. If the windows
-// leave gaps (stride > k), the coordinates in the gaps are sent too.
+// strides and padding need no special cases. With equal shards and a centred window of odd extent k
+// at stride 1, the halo of a rank between two others has k - 1 coordinates along the split dim,
+// half of them on either side. If the windows leave gaps (stride > k), the coordinates in the gaps
+// are sent too.
 //
 // The price is the time of the rank that receives most: α seconds per neighbour and β seconds per
 // byte (machine/link.hpp). α and β are the largest among the mesh axes that split the dim. If

@@ -18,7 +18,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// A short name that can be used in constant expressions.
+/// A name of at most 23 characters, for constant expressions. A longer name is cut.
 struct label {
   char text[24]{};
   constexpr label() = default;
@@ -146,7 +146,7 @@ struct layer_spec {
   bool couples_rows = false;
   /// Says whether y of a sample depends on other samples of its micro-batch, as in a mixture of
   /// experts with a capacity, but not on other micro-batches. Then a batch is not filled up with
-  /// copies of a sample (nn/sample_parts.hpp). Need not be set beside couples_rows.
+  /// copies of a sample (nn/sample_parts.hpp). A layer with couples_rows need not set this.
   bool couples_samples = false;
   /// If this is n > 1, the backward pass of the layer needs the forward passes of all micro-batches
   /// of a group of n. An example is a balance loss over n micro-batches (nn/dispatch.hpp). Then a
@@ -156,10 +156,10 @@ struct layer_spec {
   /// later tokens of the sequence read them (nn/token_cache.hpp). In the cache, this number takes
   /// the place of the last extent of x. 0 means that the layer keeps none.
   std::int64_t cached_values = 0;
-  /// Says whether the layer has parameters for the positions of tokens, and whether its passes
-  /// count the positions of new tokens from the number of tokens in nn::pass::cache. A net cannot
-  /// generate tokens if it has a layer whose parameters depend on the number of tokens and for
-  /// which this is false.
+  /// True if the layer has parameters for the positions of tokens, and its passes count the
+  /// positions of new tokens from the number of tokens in nn::pass::cache. A net cannot generate
+  /// tokens if it has a layer whose parameters depend on the number of tokens and for which this is
+  /// false.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

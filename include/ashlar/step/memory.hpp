@@ -4,9 +4,9 @@
 #pragma once
 
 // Computes the bytes of memory that one element of a chain needs under one choice of placements, on
-// the rank that needs most. An element is a layer or one end of a residual. The bytes are computed
-// phase by phase from the actions that visit.hpp enumerates. memory_fold.hpp combines the elements
-// of a chain.
+// the rank that needs most. An element is a layer, or the begin, turn or end of a residual, skip or
+// branch. The bytes are computed phase by phase from the actions that visit.hpp enumerates.
+// memory_fold.hpp combines the elements of a chain.
 //
 //   lasting    held for the whole step:
 //              Σ parameters  |update| · (1 + optimizer_states) · a  +  |grad| · a
@@ -88,8 +88,7 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
   return sure ? part : part == saved_part::input ? saved_part::least : saved_part::nothing;
 }
 
-/// The memory that one element of the layer chain (a layer or one end of a residual) needs on a
-/// rank, in bytes.
+/// The memory that one element of the layer chain needs on a rank, in bytes.
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
@@ -195,7 +194,8 @@ constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const&
 }
 
 /// Returns the bytes of the synchronized gradients of a parameter that a rank keeps between two
-/// steps: 0 if the gradient is delayed by at most one step. `a` is accumulation_size.
+/// steps: 0 if the gradient is delayed by at most one step, or if the parameter is the later use of
+/// a tied one. `a` is accumulation_size.
 constexpr std::int64_t kept_gradient_bytes(parameter_spec const& spec, parameter_choice const& p,
                                            int a, topology const& t) {
   if (p.delay < 2 || spec.tie == tie_role::later) return 0;

@@ -4,9 +4,10 @@
 #pragma once
 
 // Computes the memory of a training step in serial order (build.hpp), on the rank that needs most.
-// The input is the memory that each element needs by itself (memory.hpp). An element is a layer or
-// one end of a residual. The result equals the peak that high_water computes from the program. This
-// fold needs no program: a search adds elements one by one, in the order of the chain.
+// The input is the memory that each element needs by itself (memory.hpp). An element is a layer, or
+// the begin, turn or end of a residual, skip or branch. The result equals the peak that high_water
+// computes from the program, or is an upper bound if micro-batches take turns. This fold needs no
+// program: a search adds elements one by one, in the order of the chain.
 //
 // When element i runs, in its forward pass and in its backward pass, the values that the elements
 // before i have saved are in memory. So
@@ -62,9 +63,11 @@ struct held_by_residuals {
 /// `y_own`, `y_again` and `residuals`. "Last element" means the last one that was added, and "next
 /// element" the one after it.
 struct memory_so_far {
-  /// The bytes in memory when the next element's forward pass begins.
+  /// The bytes in memory when the next element's forward pass begins, without `residuals` and
+  /// `y_own`.
   std::int64_t forward = 0;
-  /// The bytes in memory when the last element's backward pass begins.
+  /// The bytes in memory when the last element's backward pass begins, without `residuals` and its
+  /// dy.
   std::int64_t backward = 0;
   std::int64_t again = -1;  ///< peak of an unfinished recomputation, or -1 if there is none
   /// The bytes in memory when the next element synchronizes gradients.
@@ -222,10 +225,10 @@ class memory_fold {
     return before;
   }
 
-  /// Returns the bytes of the gradient that the end of a residual, element i, keeps in memory until
-  /// the backward pass reaches the residual's begin. If `shared`, an outer residual that ends at i
-  /// + 1 keeps the same gradient and counts it, so the result is 0. The end of a skip makes a
-  /// gradient of its own, which is never shared.
+  /// Returns the bytes of the gradient that the end of a residual or a branch, element i, keeps in
+  /// memory until the backward pass reaches the residual's begin or the branch's turn. If `shared`,
+  /// an outer residual or branch keeps the same gradient and counts it, so the result is 0. An end
+  /// that makes two gradients, such as that of a skip, keeps one of its own, which is never shared.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     if (makes_two_gradients(net_, i)) return end.skipped;
     bool const last = i + 1 == net_.size() && !net_.stages_after;

@@ -12,8 +12,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Throws ashlar::error of `operation` unless the plan has as many elements as the net, and each
-/// element as many parameters.
+/// Throws an ashlar::error that names `operation`, unless the plan has as many elements as the net,
+/// and each element as many parameters.
 template <int N>
 void require_own_plan(char const* operation, basic_problem<N> const& net,
                       basic_plan<N> const& chosen) {

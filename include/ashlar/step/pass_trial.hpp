@@ -15,15 +15,16 @@
 //                           timeline shorter. The synchronizations of delayed gradients are also
 //                           tried at other places of the step (spread_synchronization.hpp)
 //   prefetch                tried with each prefetch option; the fastest is kept
-//   early synchronization   tried again, since gathers now interfere less with it
+//   early synchronization   tried again if prefetch was kept, since gathers then interfere less
+//                           with it
 //   early renewal           only if parameters are updated at one placement and stored at another;
 //                           tried after the updates with buckets of 25 and of 4 MiB, and during the
 //                           next forward pass (renewal_first.hpp) with at most 2, at most 4 and all
 //                           buckets under way at a time
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
-// is a memory limit. Without a limit they would always win and keep all parameters on every rank,
-// which a plan with sharded parameters is meant to avoid.
+// is a memory limit. Without a limit they would win and keep all parameters on every rank, which a
+// plan with sharded parameters is meant to avoid.
 //
 // To add a pass, add a line to with_what_pays.
 

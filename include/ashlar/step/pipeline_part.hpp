@@ -37,6 +37,7 @@ struct pipeline_part {
 
   constexpr int stages() const { return order.stages(); }
   constexpr int first_of(int stage) const { return limits[static_cast<std::size_t>(stage)]; }
+  /// Returns the index after that of the stage's last element.
   constexpr int last_of(int stage) const { return limits[static_cast<std::size_t>(stage) + 1]; }
   constexpr mesh_part const& part_of(int stage) const {
     return parts[static_cast<std::size_t>(order.position_of(stage))];

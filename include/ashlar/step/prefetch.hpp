@@ -6,7 +6,7 @@
 // A pass that starts the gathers of stored parameters earlier, so that they overlap with
 // computations. A gather is the redistribution of a stored parameter to the placement where a layer
 // reads it. The pass can also keep gathered parameters in memory, so that they are gathered less
-// often. An element is a layer or one end of a residual.
+// often. An element is a layer, or the begin, turn or end of a residual, skip or branch.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
 //                earlier in the order of the program, in the forward and the backward pass

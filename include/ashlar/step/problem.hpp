@@ -6,12 +6,12 @@
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
 // residual_end after them. A skip, which concatenates x and f(x) along one dim, has the same two
-// elements. Both must have the same placements. In a branch, two nets f and g read the same x, and
-// their outputs are joined. A branch has three elements: branch_begin before the elements of f,
-// branch_turn between the elements of f and those of g, and an end after the elements of g, which
-// is a branch_sum, a branch_join or a branch_formula. The turn computes nothing: it takes f(x) to
-// the end and passes x to g. The table shows the extents of an element's tensors x and y, and what
-// the search chooses for the element:
+// elements. These two elements must have the same placements. In a branch, two nets f and g read
+// the same x, and their outputs are joined. A branch has three elements: branch_begin before the
+// elements of f, branch_turn between the elements of f and those of g, and an end after the
+// elements of g, which is a branch_sum, a branch_join or a branch_formula. The turn computes
+// nothing: it takes f(x) to the end and passes x to g. The table shows the extents of an element's
+// tensors x and y, and what the search chooses for the element:
 //
 //   kind             x, y                          choices
 //   layer            the layer's                   a row per mesh axis, order of shards, placements
@@ -33,7 +33,8 @@
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
-//   m · Σ elements (work + redistributions of statistics + gathers of parameters)
+//   m · Σ elements (work + exchanges of halos + redistributions of statistics
+//                   + gathers of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
 //   + Σ parameters (grad -> update  and  update -> store)
 //
@@ -68,8 +69,8 @@ enum class element_kind : signed char {
   branch_turn,
   branch_sum,   ///< the end of a branch that adds: its dy is the gradient of both inputs
   branch_join,  ///< the end of a branch that makes a gradient for each of its two inputs
-  /// The end of a branch whose two outputs a formula joins. Makes a gradient for each of its two
-  /// inputs, which have equal extents. Its output may have any extents.
+  /// The end of a branch whose two outputs a formula joins. This element makes a gradient for each
+  /// of its two inputs, which have equal extents. Its output may have any extents.
   branch_formula
 };
 
@@ -127,7 +128,8 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
   /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
-  /// computations of the others. With 1, each micro-batch ends before the next one begins.
+  /// computations of the others. With 1, each micro-batch ends before the next one begins. With 0,
+  /// a search chooses the number.
   int interleaved = 1;
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   /// Whether a search may choose different placements for a parameter's update and its storage.

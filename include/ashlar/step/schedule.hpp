@@ -4,7 +4,7 @@
 #pragma once
 
 // Lists every redistribution of a training step under a plan, in the order of execution. An element
-// is a layer or one end of a residual.
+// is a layer, or the begin, turn or end of a residual, skip or branch.
 //
 //   phase and elements               redistributions of an element
 //   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, which

@@ -7,10 +7,11 @@
 // minimizes this number (problem.hpp); here it is computed from the actions of the program.
 //
 //   work            computations, on the busiest rank
-//   communication   redistributions, exchanges of halos and exchanges of rows
+//   communication   redistributions, exchanges of halos and exchanges of rows; not the sends and
+//                   receives of a pipeline
 //
 // A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
-// buckets takes less time than the same program without buckets.
+// buckets takes no more time than the same program without buckets.
 
 #include <ashlar/step/transfer.hpp>
 

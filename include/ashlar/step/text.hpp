@@ -17,8 +17,8 @@
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
 //   bytes     for a computation, the bytes of its results; for a begin_move or an exchange of halos
-//             or rows, the most bytes that any rank receives; for a release, the bytes that it
-//             frees
+//             or rows, the bytes that the cost model counts, which are the most that any rank
+//             receives if shards are equal; for a release, the bytes that it frees
 //   seconds   for a begin_move, the time of its transfers; the first move of a bucket has the time
 //             of the whole bucket
 //   waits     the time of an end_move or of an exchange of halos or rows, during which the
@@ -129,8 +129,8 @@ class action_text {
  private:
   std::size_t action_width() const { return widest_ < 14 ? 41 - widest_ : 27; }
 
-  /// Appends the placements and collectives of a redistribution to `more`. Returns the bytes that a
-  /// rank receives.
+  /// Appends the placements and collectives of a redistribution to `more`. Returns the bytes that
+  /// the cost model counts for it.
   double moves(program_move const& m, std::string& more) const {
     auto const& path = p_.path_of(m);
     std::size_t const indent = widest_ + 20;

@@ -29,7 +29,8 @@
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
-// Each transfer takes as long as it would alone: the two links do not slow each other down.
+// Each transfer takes as long as it would alone: the two links do not slow each other down. Sends
+// to other parts of a pipeline, and receives, take no time here (pipeline/replay.hpp prices them).
 
 #include <utility>
 
@@ -60,7 +61,7 @@ struct transfer_time {
   link_tier tier = link_tier::intra_node;
 };
 
-/// The times of one element (a layer or one end of a residual) in a step, in seconds.
+/// The times of one element of the layer chain in a step, in seconds.
 struct element_time {
   double work = 0, communication = 0, exposed = 0;  ///< seconds
   constexpr double hidden() const { return communication - exposed; }

@@ -5,9 +5,9 @@
 
 // The bytes that a rank receives in a program, per kind of collective. received_at returns the
 // exact bytes of the rank at given coordinates. received_at_most returns the bytes that the cost
-// model uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos
-// count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the ids of a
-// batch, so both functions count predicted bytes for them (row_exchange.hpp).
+// model uses, which are an upper bound for every rank (plan/redistribution_step.hpp). Exchanges of
+// halos count as permutes, and exchanges of rows as all-gathers. The bytes of rows depend on the
+// ids of a batch, so both functions count predicted bytes for them (row_exchange.hpp).
 
 #include <ashlar/step/transfer.hpp>
 
@@ -79,8 +79,8 @@ constexpr collective_totals received_at(program const& p, coordinates const& c) 
       [&](action const& a) { return halo_bytes_at(p, a, c); });
 }
 
-/// Returns the totals of the cost model: each step counts with the most elements that any rank
-/// receives.
+/// Returns the totals of the cost model, in which each step counts with transfer_traffic: no rank
+/// receives more.
 constexpr collective_totals received_at_most(program const& p) {
   return step_detail::totals_of(
       p,
@@ -90,8 +90,8 @@ constexpr collective_totals received_at_most(program const& p) {
       [](action const& a) { return a.halo_bytes; });
 }
 
-/// The seconds and the received bytes of one element (a layer or one end of a residual) in a step,
-/// on the busiest rank.
+/// The seconds and the received bytes of one element of the layer chain in a step, on the busiest
+/// rank.
 struct element_totals {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;                                              ///< bytes

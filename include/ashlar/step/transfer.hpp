@@ -51,21 +51,21 @@ constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
   return link_tier::intra_node;
 }
 
-/// Returns the largest number of messages and elements that any rank receives in a step of `path`.
+/// Returns the messages and elements by which the cost model prices a step of `path`. No rank
+/// receives more (priced_traffic in plan/redistribution_step.hpp).
 constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
                                    topology const& t) {
   if (!communicates(s.kind)) return {};
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// A departure is the set of begin_moves that start one transfer: all begin_moves of a bucket, or a
+/// A departure is a set of begin_moves that begin together: all begin_moves of a bucket, or a
 /// single begin_move. They are among the actions with indices first .. end-1. Releases in this
 /// range do not belong to the departure.
 struct departure {
   int first = 0, end = 0;
 
-  /// Returns the departure (the begin_moves of one transfer) that begins with the action with index
-  /// `first`.
+  /// Returns the departure that begins with the action with index `first`.
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Enumerates the actions of a training step: the actions of each element (a layer or one end of a
-// residual) and the actions of each boundary between two elements. Only this file defines which
-// actions a step has. build.hpp stores the visited actions, and the search adds up their prices.
+// Enumerates the computations, redistributions and exchanges of rows of a training step: those of
+// each element (a layer, or the begin, turn or end of a residual, skip or branch) and those of each
+// boundary between two elements. Only this file defines which of these actions a step has.
+// build.hpp stores the visited actions, and the search adds up their prices.
 //
 //   phase         actions of an element                             actions of a boundary
 //   forward       parameters store -> use, its forward computation  y of the element before -> x
@@ -111,8 +112,9 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
   }
 }
 
-/// Calls the visitor for the redistribution between two layers in one phase: of the activation from
-/// placement y to x, or of its gradient from dx to dy. `extents` are the extents of this tensor.
+/// Calls the visitor for the redistribution at the boundary between two elements in one phase: of
+/// the activation from placement y to x, or of its gradient from dx to dy. `extents` are the
+/// extents of this tensor.
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
                               placement const& to, Visitor&& visit) {

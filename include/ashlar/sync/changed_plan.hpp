@@ -4,7 +4,7 @@
 #pragma once
 
 // The common part of all builders of synchronization strategies. A builder takes a plan and changes
-// only where its parameters are stored and updated:
+// only how its parameters are stored, updated and synchronized. Builders share these functions:
 //
 //   stored_as_used   the placement of a parameter that every rank stores as its layer reads it
 //   can_divide       whether the ranks along an axis can share out the update of a parameter
@@ -14,8 +14,8 @@
 // All layers compute as before, and as many micro-batches take turns as before. The seconds, the
 // bytes and the memory of the plan are predicted anew. The seconds are those of a step in which
 // nothing overlaps. No lower bound is known for the new plan, since the bound of the given plan
-// holds only for plans that update parameters where they store them. The memory limit of the
-// machine is ignored: the caller must compare it with the memory of the new plan.
+// holds only for the plans that its search permits. The memory limit of the machine is ignored: the
+// caller must compare it with the memory of the new plan.
 
 #include <string>
 

@@ -34,6 +34,7 @@ struct dealt_numbers {
   std::vector<int> owner;  ///< the owner of each number
   std::int64_t most = 0;   ///< the sum of the busiest owner's numbers
   std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings
+  /// Returns the fraction by which `bound` is below `most`. 0 means that the dealing is optimal.
   constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
 };
 

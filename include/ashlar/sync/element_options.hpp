@@ -8,15 +8,16 @@
 //
 //   seconds   of all redistributions of the element's parameters in a step without overlap
 //   bytes     the memory of the element (step/memory.hpp); all other placements are fixed. If the
-//             plan has plain steps, each kind of memory is that of the step that needs more of it
+//             plan has plain steps, each kind of memory is the larger one of a plain step and of a
+//             later step
 //
 // The caller gives both uses of a tied parameter one strategy. An element with a tied parameter has
 // only options with this strategy.
 //
-// A strategy of one parameter is dropped if another strategy takes no more seconds and no more of
-// any kind of memory. Options of the element are dropped in the same way. No optimum is lost: if
-// one element needs less, neither the seconds nor the memory of the step grow, whatever the other
-// elements need (memory_fold.hpp).
+// A strategy of one parameter is dropped if another one dominates it: if the other one takes no
+// more seconds and no more of any kind of memory. Options of the element are dropped in the same
+// way. No optimum is lost: if one element needs less, neither the seconds nor the memory of the
+// step grow, whatever the other elements need (step/memory_fold.hpp).
 
 #include <algorithm>
 #include <utility>

@@ -18,9 +18,9 @@
 // (plan/wire.hpp). Values of parameters, activations and gradients in rows are sent as they are. So
 // are the gradients of biases and gains under one_bit, top_k and wires with momentum
 // (summing_wire.hpp). In the first plain_steps steps of a training, all gradients are sent as they
-// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). If
-// strategies are chosen by `optimal`, apply it first, since it refuses a plan with wires. Other
-// builders keep the wires.
+// are. AdamW then has its second moment from exact gradients (train/sent_gradient.hpp). `optimal`
+// refuses a plan with wires, so apply `optimal` before `encoded`. The builders of strategies keep
+// the wires.
 
 #include <string>
 #include <vector>

@@ -141,7 +141,8 @@ constexpr bool same_strategy(search::parameter_choice const& a, search::paramete
          a.delay == b.delay;
 }
 
-/// Adds up the lines of equal parameters.
+/// Returns a line for each group of equal parameters, with their sums. If `only_changes`, leaves
+/// out parameters whose strategy is the same in both plans.
 inline std::vector<explained_line> folded(explained_plan const& after, explained_plan const& before,
                                           bool only_changes) {
   std::vector<explained_line> lines;

@@ -11,8 +11,8 @@
 //   at use       [P,P] -> [B,S(0)]   [B,S(0)]   [B,S(0)]   [B,S(0)] -> [B,B] in each pass
 //
 // Some parameters are stored and updated as their layer reads them, as with all_reduce: those that
-// the layer reads split along this axis, as in tensor parallelism, and those whose gradient is
-// split along this axis.
+// the layer reads split along this axis, as in tensor parallelism, those whose gradient is split
+// along this axis, and those without dims.
 
 #include <string_view>
 

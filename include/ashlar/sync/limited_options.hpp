@@ -4,12 +4,13 @@
 #pragma once
 
 // Chooses an option for each element of a chain so that a step takes the fewest seconds and fits in
-// memory. The seconds of options add up, and the fold of memory_fold.hpp gives the memory.
+// memory. The seconds of options add up, and the fold of step/memory_fold.hpp gives the memory.
 //
 //   labels      A label is a choice of options for the first elements, with its seconds and its
 //               memory so far. A label is dropped if another label has no more seconds and no more
 //               memory of any kind.
-//   bound       A label is also dropped if a lower bound of the seconds of all its completions is
+//   bound       The completions of a label are the choices for all elements that begin with it. A
+//               label is also dropped if a lower bound of the seconds of all its completions is
 //               not below the seconds of the best known choice. Lasting memory is held for the
 //               whole step. If a byte of it has a price of p seconds, the elements that follow
 //               those of the label take at least
@@ -32,7 +33,7 @@ namespace ashlar::sync {
 namespace detail {
 
 /// A choice of options: element i has its option number picks[i]. If `picks` is empty, no choice
-/// fits in memory.
+/// was found that fits in memory and takes few enough seconds.
 struct chosen_options {
   std::vector<int> picks;
   double seconds = 0;  ///< the sum of the seconds of the picked options
@@ -316,7 +317,8 @@ class limited_search {
     best.bound = std::min(best.seconds, lost);
   }
 
-  /// Returns the labels that no other label dominates, but at most `most_labels_` of them.
+  /// Returns the labels that no other label dominates, but at most `most_labels_` of them. Lowers
+  /// `lost` to the least bound of a label that is dropped only because of this limit.
   constexpr std::vector<label> undominated(std::vector<label> const& made, int i,
                                            double& lost) const {
     struct place {

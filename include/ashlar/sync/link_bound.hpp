@@ -12,9 +12,9 @@
 //
 // The right side of the second line is a sum over the moves of a step. Each parameter counts with
 // the strategy for which its part of the sum is least. Program passes may put moves of parameters
-// into common messages, and may gather a parameter once for a whole step (prefetch.hpp). So here a
-// message of a parameter has no latency, a gather counts once, and encoding takes no time. Program
-// passes do not change any other moves.
+// into common messages, and may gather a parameter once for a whole step (step/prefetch.hpp). So
+// here a message of a parameter has no latency, and a gather counts once. The time of encoding does
+// not count. Program passes do not change any other moves.
 
 #include <algorithm>
 

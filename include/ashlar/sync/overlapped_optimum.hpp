@@ -48,7 +48,8 @@ class overlapped_optimum {
                    .run()
                    .chosen);
     } catch (error const& e) {
-      refused = e;  // the passes of overlapped.hpp may yet make a program fit, but this is rare
+      // The passes of step/overlapped.hpp may yet make a program fit, but this is rare.
+      refused = e;
     }
     auto unlimited = machine_;
     unlimited.memory = 0;

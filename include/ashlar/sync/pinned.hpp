@@ -9,8 +9,8 @@
 //
 // A name is ELEMENT.PARAMETER. ELEMENT is written as in pins of the search (search/pin.hpp): a
 // number, a range such as 3..9, a name, or a pattern such as l*. The strategy changes in
-// all elements that ELEMENT names and that have the parameter. For a tied parameter, the later use
-// and the first use mean the same parameter.
+// all elements that ELEMENT names and that have the parameter. A tied parameter can be named by its
+// first or by its later use.
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,8 @@
 
 // Sparse rows: the gradient of an embedding table consists of the rows that a step has read, and
 // their ids. Ranks exchange these rows only, and an optimizer updates these rows only. So a step
-// allocates nothing of the table's size and does not pass over the table.
+// does not pass over the table and allocates nothing of the table's size, except in the checked
+// mode and except for the moments of Adam, which the first step allocates.
 //
 //   gradient                              update   store   back
 //   P -> B, the rows that were read       B        B       –
@@ -17,9 +18,9 @@
 //
 // Sums add the addends of the ranks in the order of the ranks, whatever mesh.sum_order() is. So if
 // gradients are summed along one axis, train::sgd without momentum and weight decay gives the same
-// bits as with all_reduce and sum_order::by_rank. Other optimizers change rows that a step does not
-// read; they refuse gradients in rows. train::adam_w_rows is a variant of Adam that changes only
-// the rows of a step.
+// bits as with all_reduce and sum_order::by_rank. Optimizers that change rows that a step does not
+// read refuse gradients in rows. train::adam_w_rows is a variant of Adam that changes only the rows
+// of a step.
 
 #include <ashlar/sync/changed_plan.hpp>
 

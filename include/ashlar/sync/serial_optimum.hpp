@@ -9,7 +9,8 @@
 // strategies need too much memory, limited_options.hpp searches others.
 //
 // The two uses of a tied parameter have one strategy. All combinations of strategies of the tied
-// parameters are tried. Strategies that another one dominates in both uses are left out.
+// parameters are tried. A strategy is left out if another one dominates it in both uses
+// (element_options.hpp).
 
 #include <limits>
 #include <string>
@@ -105,7 +106,7 @@ class serial_optimum {
     return best;
   }
 
-  /// The strategies among which to choose, for each parameter and for each tie (problem.hpp).
+  /// The strategies among which to choose, for each parameter and for each tie (step/problem.hpp).
   /// Elements with the same options share a list of options, so only the parameters of the first
   /// element of each list are stored.
   struct considered {

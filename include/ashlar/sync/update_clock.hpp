@@ -13,7 +13,8 @@
 //                  and of the steps below c of the worker itself
 //   asynchronous   at least the gradients of the steps below c of the worker itself
 //
-// So a worker may start step c only after every worker has finished step c - K - 1.
+// So with a staleness K a worker may start step c only after every worker has finished step
+// c - K - 1.
 //
 //   staleness K    an update takes
 //   0              the sum of the gradients of all workers, when the last one has arrived

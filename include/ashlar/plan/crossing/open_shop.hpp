@@ -153,10 +153,10 @@ constexpr std::int64_t length_of(port_round const& round) {
   return most;
 }
 
-/// Returns rounds that carry `traffic`, which has at most one entry for each pair of ports, of 1
-/// element or more. An entry may be cut into pieces for several rounds. But if rounds of whole
-/// entries take at most a hundredth longer than the busiest port alone, these rounds are returned,
-/// because they are fewer. This is the case if all entries have nearly the same size.
+/// Returns rounds that carry `traffic`. Expects at most one entry for each pair of ports, and 1
+/// element or more in each entry. An entry may be cut into pieces for several rounds. But if rounds
+/// of whole entries take at most a hundredth longer than the busiest port alone, these rounds are
+/// returned, because they are fewer. This is the case if all entries have nearly the same size.
 constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic> const& traffic) {
   auto units = traffic;
   scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);

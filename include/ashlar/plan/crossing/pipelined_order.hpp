@@ -37,8 +37,8 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
     std::size_t last = 0;
     for (std::size_t k = 1; k < t.receivers.size(); ++k)
       if (sends.data()[t.receivers.data()[k]] >= sends.data()[t.receivers.data()[last]]) last = k;
-    // Chains of successive shares begin at different receivers, so that their first hops go to
-    // different ports.
+    // Chains of successive shares mostly begin at different receivers, so that their first hops go
+    // to different ports.
     for (std::size_t k = 1; k < t.receivers.size(); ++k)
       c.chain.push_back(t.receivers.data()[(last + k) % t.receivers.size()]);
     for (std::size_t k = 1; k < c.chain.size(); ++k) sends.data()[c.chain.data()[k]] += c.size;

@@ -8,8 +8,8 @@
 // sends each element once. All shares are cut into K equal chunks. Time is divided into periods. In
 // period q, hop h of each share carries chunk q - h, which has arrived in the period before. All
 // periods have the same rounds (open_shop.hpp), so a crossing takes K + hops - 1 periods, where
-// `hops` is the number of hops of the longest chain. Each round of a period costs the latency of a
-// message. So a large K costs more latency, and a small K costs more time to fill the chains
+// `hops` is the number of hops of the longest chain. Each period costs the latencies of its
+// messages. So a large K costs more latency, and a small K costs more time to fill the chains
 // (chunks.hpp).
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 // The messages of a crossing between ranks, in the order in which all ranks begin them. Each
 // message carries a range of the elements of a unit task, in row-major order of the task's region.
-// If a message passes on what another message brought, it comes later in the order. So ranks that
-// carry out their messages in this order cannot deadlock.
+// A message that passes on what another message brought comes after that message in the order. So
+// ranks that carry out their messages in this order cannot deadlock.
 //
 // Successive messages form groups, which have the same numbers on all ranks. A message of a group
 // passes on nothing that another message of the group brings, so the messages of a group may go at

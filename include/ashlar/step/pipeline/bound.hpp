@@ -18,8 +18,9 @@
 // passes are whole, the tail follows the last backward pass of a position, and then `after` of the
 // part of the first stage. So a step takes at least head + work + tail + this `after`. If backward
 // passes are split, gradients of parameters may fill the time of the tail. Then a step takes at
-// least head + m (F + I) + tail + W of the first stage + `after` of its part. A step also takes at
-// least m times the seconds for which one micro-batch keeps a link busy.
+// least head + m (F + I) + tail + W of the first stage + `after` of its part. W does not count for
+// the position that has the first stage itself. A step also takes at least m times the seconds for
+// which one micro-batch keeps a link busy.
 
 #include <algorithm>
 

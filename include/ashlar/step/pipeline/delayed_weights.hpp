@@ -15,13 +15,14 @@
 // but not W. If the schedule can run without delays, it can run with every list of delays.
 //
 // Let s equal stages take F, I and W seconds, and transfers none. With at least a s micro-batches,
-// the depths a (s - j) - (a - 1) and the delays b j, where b <= a, give the bubble
+// the depths a (s - j) - (a - 1) and the delays b j, where b <= a, let each part wait in a step for
 //
-//   (s - 1) max(F, F + I - b W)
+//   (s - 1) max(F, F + I - b W) seconds
 //
-// With a = b = 1 this is the bubble of ZB-H1, and each position needs as much memory as the first
-// position under 1F1B. With a = b = 2 this is the bubble of ZB-H2. The first forward pass reaches
-// the last position after (s - 1) F, so no schedule has a smaller bubble than (s - 1) F.
+// With a = b = 1 parts wait as long as with ZB-H1, and each position needs as much memory as the
+// first position under 1F1B. With a = b = 2 parts wait as long as with ZB-H2. The first forward
+// pass reaches the last position after (s - 1) F, so this position waits at least that long under
+// every schedule.
 
 #include <algorithm>
 #include <limits>

@@ -19,10 +19,10 @@
 //   j + 1             W
 //
 // Each W is the oldest W that has not run yet. At most 2 s + 1 micro-batches are in flight, where
-// a micro-batch counts once for each chunk in which it is in flight. The published bubble is
-// (s - 1) (F&B + B - 3 W) seconds. B is I + W, and F&B is a pair of an F and the B beside it, run
-// as one pass. In this library, the F of a pair sends its result before the B begins. So if
-// F = I = W and transfers take no time, the bubble is only (s - 1) F.
+// a micro-batch counts once for each chunk in which it is in flight. In the published schedule a
+// part waits for (s - 1) (F&B + B - 3 W) seconds in a step. B is I + W, and F&B is a pair of an F
+// and the B beside it, run as one pass. In this library, the F of a pair sends its result before
+// the B begins. So if F = I = W and transfers take no time, a part waits for only (s - 1) F.
 
 #include <string>
 

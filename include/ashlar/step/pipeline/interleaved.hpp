@@ -4,10 +4,11 @@
 #pragma once
 
 // Interleaved 1F1B (Narayanan et al. 2021): each part holds v stages (chunks). Compared with 1F1B,
-// the bubble (bubble.hpp) is divided by v, and the number of transfers is multiplied by v.
-// Micro-batches go in groups of s through the first chunk of all s positions, then through the
-// second chunk, and so on. Position j runs 2 (s - j - 1) + (v - 1) s + 1 forward passes ahead and
-// then alternates backward and forward passes.
+// the number of transfers is multiplied by v. If all stages are equal and transfers take no time,
+// the time in which a part waits is divided by v. Micro-batches go in groups of s through the first
+// chunk of all s positions, then through the second chunk, and so on. Position j runs
+// 2 (s - j - 1) + (v - 1) s + 1 forward passes ahead and then alternates backward and forward
+// passes.
 
 #include <algorithm>
 #include <string>

@@ -11,8 +11,8 @@
 
 namespace ashlar::sync {
 
-/// A strategy for each parameter of a space, and how gradients are divided into buckets. Both lists
-/// have one entry for each parameter of the space.
+/// A strategy for each parameter of a space, and how gradients are divided into buckets. `picks`
+/// and `owners` have one entry for each parameter of the space.
 struct candidate {
   std::vector<int> picks;   ///< the number of the parameter's strategy
   std::vector<int> owners;  ///< the rank that owns the parameter, or -1 if it has no owner

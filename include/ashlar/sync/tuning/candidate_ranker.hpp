@@ -60,7 +60,8 @@ class candidate_ranker {
     return made;
   }
 
-  /// Trains the ranker. Networks go on from the weights that they have.
+  /// Trains the ranker with trials of this cluster, `own`, and of other clusters, `others`.
+  /// AutoDist's rankers go on from the weights that they have.
   void fit(std::vector<trial> const& own, std::vector<trial> const& others) {
     if (kind_ == ranker_kind::corrected) return corrected_.fit(own, others);
     if (kind_ == ranker_kind::recurrent) {

@@ -16,12 +16,12 @@
 //   PS                           an owner, with local copies or read at use
 //   owners                       the largest parameter first; probabilities are a softmax of the
 //                                bytes that each rank lacks until all have the same number
-//   groups                       1 to 20 buckets of equal bytes
+//   groups                       1 to 20 buckets of about equal bytes
 //
 // `mutated` is ours. It changes a few things of a given candidate:
 //
-//   one to four times  a group of equal parameters, or half of the time one parameter, gets another
-//                      of its strategies
+//   one to four times  a group of equal parameters, or half of the time one parameter, gets a
+//                      strategy that is drawn from all its strategies
 //   one time in four   gradients are divided into other buckets
 //
 // The distributions of the standard library differ between implementations. To give equal results
@@ -75,7 +75,7 @@ class guided_sampler {
     return made;
   }
 
-  /// Returns a candidate that differs from `c` in a few strategies and perhaps in its buckets.
+  /// Returns the candidate `c` with a few strategies, and perhaps its buckets, drawn anew.
   candidate mutated(candidate c) {
     if (space_.size() == 0) return c;
     for (auto changes = 1 + below(4); changes > 0; --changes) {

@@ -18,11 +18,12 @@
 
 namespace ashlar::sync {
 
-/// A candidate's predicted costs on the machine of its space.
+/// A candidate's predicted costs on a machine.
 struct price {
-  double seconds = 0;   ///< seconds of a step
-  bool fits = true;     ///< whether the step fits in the memory of the machine
-  influences slopes{};  ///< influences on `seconds`; 0 if not asked for or the step does not fit
+  double seconds = 0;  ///< seconds of a step
+  bool fits = true;    ///< whether the step fits in the memory of the machine
+  /// Influences on `seconds`; 0 if they were not asked for, or if the step does not fit.
+  influences slopes{};
 };
 
 /// Returns the program of a step of a candidate's plan. If problem::overlap is set, communication

@@ -5,7 +5,8 @@
 
 // What AutoDist's rankers see of a candidate: the features of AutoDist's reference code, which are
 // made from model, cluster and strategy without any prediction of a step's seconds. PS is short for
-// parameter server. Transfers inside a node count only on meshes of one node.
+// parameter server. Transfers inside a node count only on meshes of one node. There, "other nodes"
+// in the table means other ranks.
 //
 // Twelve totals = {transmission, overhead, latency} x {largest server, all servers, largest group,
 // all groups}:
@@ -58,7 +59,6 @@ struct variable_layout {
 /// The places and values of the features that are not 0.
 using sparse_features = std::vector<std::pair<int, double>>;
 
-/// The features of a candidate.
 struct strategy_features {
   /// [3 * k + i]: entry i of the first list at the top of this file for entry k of the second list.
   strategy_totals totals{};

@@ -34,8 +34,8 @@ struct tuned_parameter {
   std::vector<search::parameter_choice> strategies;  ///< the first one is all-reduce
 };
 
-/// Returns a hash of the names and extents of a net's parameters. Unlike search::hash, it does not
-/// depend on the batch, so it is equal on clusters of different sizes.
+/// Returns a hash of the names, extents and ties of a net's parameters. Unlike search::hash, it
+/// does not depend on the batch, so it is equal on clusters of different sizes.
 template <int N>
 constexpr std::uint64_t parameters_hash(search::basic_problem<N> const& net) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a
@@ -56,7 +56,7 @@ class strategy_space {
  public:
   /// Makes the space of plan `chosen` of `net`, to be priced on machine `m`. The strategies of a
   /// parameter may also have one of `wires`. Throws ashlar::error if `chosen` is a plan of another
-  /// net, keeps gradients in rows or has wires.
+  /// net, keeps gradients in rows or has wires, or if its gradients cannot have one of `wires`.
   strategy_space(search::problem net, search::plan chosen, ashlar::machine const& m,
                  wire_list const& wires = lossless)
       : net_(std::move(net)), start_(std::move(chosen)), machine_(m) {

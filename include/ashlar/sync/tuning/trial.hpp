@@ -4,9 +4,9 @@
 #pragma once
 
 // What `tune` remembers of the steps that it has measured. A log can contain trials of several
-// clusters. Trials of the same space (net, mesh, layouts and machine) can be repeated and compared
-// with each other. Trials of other spaces only train the ranker, by their features and their
-// seconds. io/json/trial_file.hpp stores logs.
+// clusters. Trials of the same space (net, mesh, layouts and machine) can be compared with each
+// other, and `tune` does not repeat them. Trials of other spaces only train the ranker, by their
+// features and their seconds. io/json/trial_file.hpp stores logs.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct trial {
   std::uint64_t space = 0;  ///< hash of the space (strategy_space::hash)
   double seconds = 0;       ///< measured seconds of a step
   double predicted = 0;     ///< seconds that the timeline has predicted
-  influences slopes{};
+  influences slopes{};      ///< influences of the machine's figures on `predicted` (price.hpp)
   strategy_totals totals{};
   candidate strategy;
 };

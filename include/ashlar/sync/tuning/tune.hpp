@@ -16,7 +16,7 @@
 //   candidates       mutations of the fastest trials and     the guided sampler
 //                    of the first one
 //   ranker           predicted seconds times a correction    the bidirectional LSTM, or another
-//                                                            network
+//                                                            ranker of AutoDist
 //   fidelity         –                                       candidates below the level are
 //                                                            rejected (fidelity.hpp)
 //   chosen           the highest upper confidence bounds     the best by score and diversity
@@ -24,8 +24,9 @@
 // A trial is never repeated. Candidates that do not fit in the memory of the machine are not tried.
 // If three rounds in a row have no new candidate that fits, the search ends with fewer trials.
 // The result is the fastest trial, so it is as good as the measurements. A search may start from a
-// log of earlier trials (options.start). Trials of the same cluster count as if they had been
-// measured again. From the trials of other clusters, the ranker learns before the first trial.
+// log of earlier trials (options.start). Earlier trials of this space are not repeated and do not
+// count in options.trials, but the ranker learns from them, and one of them may be the result. From
+// the trials of other spaces, only the ranker learns, before the first trial.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,8 @@ struct tuning_options {
   sampler_options sampling{};
   wire_list wires = lossless;  ///< wires that gradients may have (optimal.hpp)
   trial_log start{};           ///< earlier trials
-  /// Is called after each trial with options.start and all trials so far, for example to save them.
+  /// This function gets, after each trial, options.start and all trials so far, for example to save
+  /// them.
   std::function<void(trial_log const&)> on_trial{};
 };
 
@@ -137,7 +139,7 @@ class tuner {
   /// Returns the number of steps that were measured.
   int done() const { return done_; }
 
-  /// Returns the fastest trial of this space, or nothing if no candidate fitted.
+  /// Returns the fastest trial of this space, or null if there is none.
   trial const* best() const {
     trial const* found = nullptr;
     for (auto const& t : own_)
@@ -280,9 +282,10 @@ class tuner {
 /// seconds, averaged over some steps after a warm-up; it must return the same number on all ranks,
 /// since all of them choose the next trial by it. With the first form, gradients are divided as the
 /// library divides them. Communicates nothing itself. Throws ashlar::error if `chosen` is a plan of
-/// another net, if it keeps gradients in rows or has wires, if the earlier trials are of another
-/// net, if a round has no proposals or no trials, if no candidate fits in memory, or if seconds are
-/// not positive. Source: Algorithm 1 of AutoDist.
+/// another net, if it keeps gradients in rows or has wires, if its gradients cannot have one of
+/// options.wires, if the earlier trials are damaged or of another net, if a round has no proposals
+/// or no trials, if there is no trial, or if seconds are not positive. Errors of sync::optimal pass
+/// through if options.starts_optimal. Source: Algorithm 1 of AutoDist.
 template <int N, class Measure>
 basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                     machine const& m, tuning_options const& options, Measure seconds_of_step) {
