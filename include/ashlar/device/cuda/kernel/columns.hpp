@@ -181,8 +181,9 @@ void launch_chunk_fold(Launcher const& launch, char const* name, A const* partia
                 fold.shared_bytes);
 }
 
-/// For each column c of each output o, sums the addends that `term` returns for all rows, and adds
-/// this sum to out[o][c]. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
+/// For each column c of each output o, sums the addends that `term` computes for all rows, and adds
+/// this sum to out[o][c]. `packable` says whether the arrays that `term` reads are aligned to 16
+/// bytes. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
 template <class T, class Launcher, class Term, class A, int Outputs>
 void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
                         std::int64_t rows, std::int64_t cols, bool packable, A* workspace,
