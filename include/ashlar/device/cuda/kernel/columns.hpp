@@ -41,12 +41,10 @@ constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::
   return units < 1 ? unit : units * unit;
 }
 
-/// Returns the number of rows of a chunk in column sums.
 constexpr std::int64_t column_chunk_rows(std::int64_t rows, std::int64_t cols) {
   return rows_of_chunk(rows, cols, 64);
 }
 
-/// Returns the number of chunks in column sums.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
   return rows == 0 ? 1 : (rows + chunk_rows - 1) / chunk_rows;
