@@ -11,7 +11,7 @@
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
 //
 // The order depends only on n. So the result is the same on all machines and with all compiler
-// flags except -ffast-math, unless a compiler fuses a product of f and a sum into one instruction,
+// flags except -ffast-math, unless a compiler fuses a product in f and a sum into one instruction,
 // which rounds once instead of twice.
 
 #include <cstdint>

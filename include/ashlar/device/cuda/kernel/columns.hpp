@@ -13,8 +13,8 @@
 //   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
 //            every 32nd chunk, in order. Then one thread adds the 32 sums in order.
 //
-// In both passes a thread reads several addends at once, because otherwise the thread would wait
-// for memory before each addition.
+// In both passes a thread reads several addends at once. If it read one addend at a time, it would
+// wait for memory before each addition.
 //
 // The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
 // for example for gamma and beta:
