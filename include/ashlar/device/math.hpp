@@ -13,16 +13,15 @@
 //   sigmoid    3 ulp                    3 ulp       0 for very negative x, 1 for large x
 //   sqrt       2 ulp                    2 ulp       x must be finite and >= 0
 //
-// exp returns 0 if e^x is below the smallest normal number (on a device, exp of float does not).
-// All functions return NaN for NaN. The polynomials are from Cephes (expf, tanhf, tanh). For exp in
-// double, the polynomial is the Taylor series. sqrt uses Newton's method, because std::sqrt would
-// set errno. All functions are always inlined, because a loop that contains a call is not
-// vectorised.
+// exp returns 0 if e^x is below the smallest normal number, and inf if e^x is above 2^127.5 in
+// float or 2^1023.5 in double. On a device, exp of float has neither of these limits. All functions
+// return NaN for NaN. The polynomials are from Cephes (expf, tanhf, tanh). For exp in double, the
+// polynomial is the Taylor series. sqrt uses Newton's method, because std::sqrt would set errno.
+// All functions are always inlined, because a loop that contains a call is not vectorised.
 //
-// On a device, exp of float is CUDA's expf. It has an error of 2 ulp, uses a hardware instruction
-// and does not flush small results to zero. tanh and sigmoid of float use the fast division
-// __fdividef on a device. Without these faster versions, kernels on bfloat16 would be limited by
-// arithmetic instead of by memory bandwidth.
+// On a device, exp of float is CUDA's expf, which uses a hardware instruction and has an error of 2
+// ulp. tanh and sigmoid of float use the fast division __fdividef on a device. Without these faster
+// versions, kernels on bfloat16 would be limited by arithmetic instead of by memory bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 

@@ -14,8 +14,9 @@
 //   angle               = 2 pi (second word) / 2^32
 //
 // Values are computed in double, with the logarithm, sine and cosine of this file (error below
-// 1e-11), and rounded at the end. So a float tensor equals the rounded double tensor, with every
-// compiler and on every device. No value is larger than 6.77 in magnitude.
+// 1e-11), and rounded at the end. So a float is the rounded double. The last bits of a double may
+// differ between compilers and between host and device, because a compiler may fuse a product and a
+// sum into one instruction. No value is larger than 6.77 in magnitude.
 
 #include <cstdint>
 
@@ -28,7 +29,7 @@ namespace ashlar::device {
 namespace detail {
 
 /// Returns ln x for x > 0 that is not subnormal. Let x = 2^k m with m in [sqrt(1/2), sqrt(2)). Then
-/// ln x = k ln 2 + 2 artanh((m - 1) / (m + 1)), where artanh is a polynomial.
+/// ln x = k ln 2 + 2 artanh((m - 1) / (m + 1)). A polynomial computes artanh.
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);

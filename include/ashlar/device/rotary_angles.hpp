@@ -40,8 +40,8 @@ struct rotary_scaling {
   double original = 8192;  ///< the length, in tokens, of the sequences of the original training
 
   constexpr bool is_none() const { return factor == 1; }
-  /// Returns whether a scaling with these numbers is possible: all are finite and positive, and low
-  /// is less than high.
+  /// Returns whether a scaling with these numbers is possible: all are positive and less than
+  /// 1e300, and low is less than high.
   constexpr bool is_possible() const {
     constexpr double most = 1e300;
     return factor > 0 && low > 0 && high > low && original > 0 && factor < most && high < most &&

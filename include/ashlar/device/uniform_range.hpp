@@ -7,8 +7,9 @@
 //
 //   low + (high - low) * u, rounded to T     u in [0, 1) is uniform_from_word (philox.hpp)
 //
-// Both the sum and the rounding to T may give `high` or more, as bfloat16 makes 1 of 0.999. Then
-// the number is the largest T below `high`.
+// The sum and the rounding to T may give `high` or more: bfloat16 rounds 0.999 to 1. Then the
+// number is the largest T below `high`. If T is bfloat16 and `low` is not a bfloat16, numbers near
+// `low` may be rounded to a number below `low`.
 
 #include <cmath>
 #include <cstdint>
@@ -26,7 +27,7 @@ class uniform_range {
  public:
   using A = accumulation_t<T>;
 
-  /// Expects low <= high. If they are equal, all numbers are `low`.
+  /// Expects low <= high. If low equals high, all numbers are `low`, rounded to T.
   uniform_range(A low, A high)
       : low_(low), width_(high - low), most_(low < high ? below(high) : low) {}
 

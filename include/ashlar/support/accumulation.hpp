@@ -3,11 +3,11 @@
 
 #pragma once
 
-// accumulation_t<T> is the type that is used to sum values of type T and to compute with them. This
-// is the only place that distinguishes a storage type from the type used for arithmetic.
+// accumulation_t<T> is the type that is used to sum values of type T and to compute with them:
 //
-//   bfloat16    float
-//   otherwise   T
+//   T                accumulation_t<T>
+//   bfloat16         float
+//   any other type   T
 
 #include <type_traits>
 

@@ -13,12 +13,13 @@
 //   from float    rounds to nearest, ties to even; an overflow gives infinity; a NaN keeps its sign
 //                 and the upper bits of its fraction and becomes quiet; on a CUDA device, where one
 //                 instruction rounds, every NaN becomes 0x7fff
-//   from double   rounds once, not first to float and then to bfloat16
+//   from double   gives the nearest bfloat16; rounding to float first and then to bfloat16 would
+//                 round twice and sometimes give another one
 //   to float      exact
 //
-// The bit layout is the same as in CUDA's __nv_bfloat16. There are no arithmetic operators, because
-// each operation would round its result, so that a long sum would be far from exact. Convert to
-// float, compute, and convert back once.
+// The bit layout is the same as in CUDA's __nv_bfloat16. The only arithmetic operator is negation,
+// which is exact. Every other operator would round its result, so that a long sum would be far from
+// exact. Convert to float, compute, and convert back once.
 
 #include <bit>
 #include <concepts>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A count of bytes or elements that remembers whether it exceeded 63 bits. If an operand of a sum
-// or product is too large, the result counts as too large as well. So a sum of products needs only
-// one check, of the final result.
+// A count of bytes or elements that remembers whether it left the range from 0 to 2^63 - 1. If an
+// operand of a sum or product is out of range, the result counts as out of range as well. So a sum
+// of products needs only one check, of the final result.
 
 #include <cstdint>
 #include <limits>

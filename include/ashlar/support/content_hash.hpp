@@ -110,7 +110,8 @@ inline std::uint64_t content_hash(void const* data, std::size_t bytes, std::uint
   return h.value();
 }
 
-/// Returns the hash of the bytes of an array. `seed` means the same as above.
+/// Returns the hash of the bytes of an array. `seed` may be the hash of other data, so that the
+/// result depends on both.
 template <class T>
 std::uint64_t content_hash(std::span<T const> values, std::uint64_t seed = 0) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -5,8 +5,8 @@
 
 // The base class of the library's own exceptions. The text names the operation, what is wrong, and
 // what to do instead. For an uncaught exception, comm/mpi/environment.hpp adds the rank and stops
-// the other ranks. Where a condition is checked both at compile time and at run time, both report
-// the same text.
+// the other ranks. Where a condition is checked both at compile time and at run time, the two
+// checks report the same text.
 
 #include <stdexcept>
 #include <string>

@@ -12,10 +12,11 @@
 //
 //   e = 0        f · 2^-24                     zero and the subnormal numbers
 //   e = 31       infinity if f = 0, else NaN
-//   else         (1024 + f) · 2^(e - 25)
+//   other e      (1024 + f) · 2^(e - 25)
 //
-// Every value is also a float, so the conversion to float is exact. A NaN keeps its sign and its
-// fraction. The conversion from float rounds to nearest, ties to even; an overflow gives infinity.
+//   to float     exact, because every value is also a float; a NaN keeps its sign and its fraction
+//   from float   rounds to nearest, ties to even; an overflow gives infinity; a NaN keeps its sign
+//                and the upper bits of its fraction and becomes quiet
 
 #include <bit>
 #include <cstdint>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// A vector of at most Capacity elements that are stored in place. Everything that must be a value
-// in a constant expression (placements, plans, rule tables) is made of such vectors. inplace_vector
-// is a structural type, so a plan can be a template argument. Overflow throws at run time and does
-// not compile in a constant expression. All Capacity elements are constructed at once, so T must be
-// default constructible and cheap.
+// A vector of at most Capacity elements that are stored in place. Placements, plans and rule tables
+// are made of such vectors, because they must be values in constant expressions. inplace_vector is
+// a structural type if T is one, so a plan can be a template argument. An overflow throws
+// std::length_error at run time and does not compile in a constant expression. All Capacity
+// elements are constructed at once, so T must be default constructible and cheap to construct.
 
 #include <initializer_list>
 #include <stdexcept>

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The exception for a failed allocation. The text states how many bytes were requested and for what
-// purpose, how much memory is left, and what to do. Two places contribute to this text:
+// The exception for a failed allocation. The text says who requested how many bytes, how much
+// memory is left if this is known, and what to do. Two places contribute to this text:
 //
-//   the allocator    states the number of bytes, and how much memory is left
-//   its caller       states the purpose: the caller catches this exception and throws the result
-//                    of `asked_by` (a tensor adds its shape)
+//   the allocator    states the number of bytes and, if it is known, how much memory is left
+//   its caller       names the requester, for example a tensor with its shape: the caller catches
+//                    this exception and throws the result of `asked_by`
 
 #include <cstdint>
 #include <string>

@@ -8,8 +8,8 @@
 //   unit       B or none   kB KB   MB    GB    TB        KiB    MiB    GiB    TiB
 //   bytes      1           1e3     1e6   1e9   1e12      2^10   2^20   2^30   2^40
 //
-// The number is decimal, without sign or exponent, and has a decimal point in every locale. A
-// fraction of a byte is dropped.
+// The number is decimal, without sign or exponent. In every locale, the decimal separator is a
+// point. A fraction of a byte is dropped.
 
 #include <charconv>
 #include <cstdint>

@@ -4,9 +4,11 @@
 #pragma once
 
 // Memory for small objects that are created and destroyed with every transfer, such as the handle
-// of a pending transfer. Each freed block is put into a free list for blocks of its size and is
-// reused. So training steps after the first one allocate nothing from the system for such objects.
-// Each thread has its own lists, which are freed when the thread ends.
+// of a pending transfer. Block sizes are rounded up to multiples of 64 bytes. A freed block of at
+// most 4032 bytes is put into a list of free blocks of its size, from which it is reused. So
+// training steps after the first one allocate nothing from the system for such objects. Larger
+// blocks are returned to the system. Each thread has its own lists, which are freed when the thread
+// ends.
 //
 //   class my_class : public recycled                           new and delete of a class
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block

@@ -10,7 +10,8 @@
 //   path is ...                  then
 //   a regular file               it is replaced; the new file gets the permissions of the old file
 //   a symbolic link              the file that the link leads to is written; the link stays
-//   a pipe, device or folder     the function throws, because a rename would destroy it
+//   a pipe or a device           the function throws, because a rename would destroy it
+//   a folder                     the function throws
 //   a file without write access  the function throws, although the folder may permit a rename
 
 #include <algorithm>
@@ -62,7 +63,7 @@ inline int write_all(int file, void const* data, std::size_t bytes) {
 /// Forces the open file `file` to the disk, unless `fault` is an error number, and closes it.
 /// Returns `fault`, or the error number of the first call that failed.
 inline int close_on_disk(int file, int fault) {
-  // Pseudo file systems do not support fsync, and report so with EINVAL.
+  // Pseudo file systems do not support fsync. There, fsync fails with EINVAL.
   if (fault == 0 && ::fsync(file) != 0 && errno != EINVAL) fault = errno;
   if (::close(file) != 0 && fault == 0) fault = errno;
   return fault;

@@ -5,8 +5,8 @@
 
 // A cache of device memory for a program that repeats the same steps. Released blocks are reused
 // for requests of the same size class. A size class is a range of sizes that round up to the same
-// value (support/size_class.hpp). The bookkeeping is on the host. After the first training step,
-// later steps make no CUDA calls for memory.
+// value (support/size_class.hpp). The bookkeeping is on the host. Training steps after the first
+// one make no CUDA calls for memory.
 //
 //   order      A block may be used by work that is submitted to the arena's stream between
 //              `allocate` and `release`. If another stream uses a block, that use must be finished

@@ -5,8 +5,8 @@
 
 // Multi-head attention on a CUDA stream, without storing the scores. device/attention_extents.hpp
 // describes the arrays. kernel/attention.hpp and kernel/attention_backward.hpp have the kernels. T
-// is float or bfloat16 with head_dim up to 256, or double with head_dim up to 128. Throws
-// ashlar::error for a larger head_dim. log_sum_exp is of type accumulation_t<T>.
+// is float or bfloat16 with head_dim up to 256, or double with head_dim up to 128. The functions
+// throw ashlar::error for a larger head_dim. log_sum_exp is of type accumulation_t<T>.
 
 #include <cstdint>
 #include <optional>

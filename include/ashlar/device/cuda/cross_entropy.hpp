@@ -22,16 +22,17 @@
 namespace ashlar::cuda {
 
 /// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
-/// gradient of the losses with respect to the logits. The rows must not be split over ranks.
-/// `gradient` may be `logits`.
+/// gradient of the losses with respect to the logits. The rows must be complete. `gradient` may be
+/// `logits`.
 template <class T>
 void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                    std::int64_t rows, std::int64_t cols,
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient);
 
-/// Computes target_logit[r], the logit of the target of row r, or 0 if the target's column belongs
-/// to another rank. The first column of `logits` is column first_column of the complete row.
+/// Computes target_logit[r], the logit of the target of row r, or 0 if the target is negative or if
+/// its column belongs to another rank. The first column of `logits` is column first_column of the
+/// complete row.
 template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,

@@ -6,8 +6,8 @@
 // Selects and describes the device of a process. Each process uses one device. If a node has
 // several devices, CUDA_VISIBLE_DEVICES or `select` gives each rank its own device.
 //
-//   count()     the number of devices that this process may use. Throws if there is no driver, a
-//               driver that is too old, a runtime older than the program's headers, or no device.
+//   count()     returns the number of devices that this process may use. Throws if there is no
+//               driver or no device, or if the driver or the CUDA runtime is too old (error.hpp).
 //   select(i)   makes device i, in [0, count()), the current device of this thread
 //   describe()  returns the name, the memory size, the number of multiprocessors and the compute
 //               capability of the current device, and the versions of driver and runtime, for

@@ -6,11 +6,15 @@
 // Reports failures of the CUDA runtime as ashlar::error. The message has the name of the call,
 // CUDA's own text, and advice that depends on the failure:
 //
-//   no driver, or a driver older than the runtime    names both versions
-//   a runtime older than the program's headers       names both versions (`count` in device.hpp
-//                                                    reports this)
-//   no device, or another process uses it            refers to CUDA_VISIBLE_DEVICES and nvidia-smi
-//   exclusively
+//   no driver                                        advises to install one
+//   a driver of an older major version than the      names the versions of driver and headers
+//   runtime
+//   a runtime of an older major version than the     names the versions of runtime and headers
+//   program's headers                                (`count` in device.hpp reports this)
+//   a driver that was updated while it was in use    advises to restart the machine
+//   no device                                        refers to nvidia-smi and
+//                                                    CUDA_VISIBLE_DEVICES
+//   another process uses the device exclusively      refers to nvidia-smi
 //   kernels not compiled for this device             names the device's architecture, which is to
 //                                                    be added to ASHLAR_CUDA_ARCHITECTURES
 //   out of memory                                    says how much was requested, is free, and

@@ -21,10 +21,10 @@
 //                                than these kernels, so the results differ slightly.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
-// A gemm_engine serves one stream at a time, because all products of the engine use the same
-// workspace. The engine allocates the workspace and initializes the library at the first product,
-// so a program without products needs neither, and the first product cannot be captured in a CUDA
-// graph. Only tuning waits for the device.
+// A gemm_engine serves one stream, because all products of the engine use the same workspace. The
+// engine allocates the workspace and initializes the library at the first product. So a program
+// without products needs neither, and the first product cannot be captured in a CUDA graph. Only
+// tuning waits for the device.
 
 #include <algorithm>
 #include <cstddef>
@@ -56,10 +56,10 @@ struct gemm_options {
 };
 
 /// Returns the options that environment variables select. Each variable is "on" or "off". An unset
-/// variable means off.
+/// or empty variable means off. Throws ashlar::error for any other value.
 ///
-///   ASHLAR_CUDA_TF32   on: float_products::tf32           off: float_products::exact
-///   ASHLAR_CUDA_TUNE   on: the fastest of 8 algorithms    off: cuBLASLt's first proposal
+///   ASHLAR_CUDA_TF32   on: float_products::tf32                 off: float_products::exact
+///   ASHLAR_CUDA_TUNE   on: the fastest of up to 8 algorithms    off: cuBLASLt's first proposal
 inline gemm_options gemm_options_from_environment() {
   auto const is_on = [](char const* name) {
     char const* const text = std::getenv(name);

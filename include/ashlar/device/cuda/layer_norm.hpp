@@ -49,9 +49,8 @@ void layer_norm_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* 
                       accumulation_t<T> const* rstd, T const* gamma, T const* beta,
                       std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta. The rows must not be
-/// split over ranks. The workspace has layer_norm_backward_workspace(rows, cols) elements. dx may
-/// be dy.
+/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta. The rows must be
+/// complete. The workspace has layer_norm_backward_workspace(rows, cols) elements. dx may be dy.
 template <class T>
 void layer_norm_backward(cudaStream_t stream, T const* dy, T const* x,
                          accumulation_t<T> const* mean, accumulation_t<T> const* rstd,

@@ -32,8 +32,8 @@ void map(cudaStream_t stream, F const& f, T const* a, T const* b, std::int64_t n
 template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Converts n elements to another type, rounded to nearest: dst[i] = src[i]. Converts between
-/// float, double and bfloat16, or between integer types.
+/// Converts n elements to another type: dst[i] = src[i]. Converts between float, double and
+/// bfloat16, rounded to nearest, or between std::int32_t and std::int64_t.
 template <class From, class To>
 void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst);
 

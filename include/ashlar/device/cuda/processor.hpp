@@ -6,7 +6,7 @@
 // The processor type of meshes and tensors whose memory is on a CUDA device. Operations on such
 // tensors are submitted to the processor's stream in program order. device/host/processor.hpp has
 // the processor type for the host. Matrix products also need `products`, the state of cuBLASLt.
-// `products` is null if the program has no matrix products.
+// `products` may be null if the program computes no matrix products.
 
 #include <cuda_runtime_api.h>
 

@@ -4,8 +4,9 @@
 #pragma once
 
 // Random elements of a shard with the consecutive global indices [first, first + count), on a CUDA
-// stream. Values and dropout masks depend only on (seed, number, global index) and equal the values
-// and masks of the host (kernel/random.hpp). T is float, double or bfloat16. `stream` is a CUDA
+// stream. Values and dropout masks depend only on (seed, number, global index). The masks are the
+// same as on the host. The values are the same up to rounding, because one compiler may fuse a
+// product and a sum where the other does not. T is float, double or bfloat16. `stream` is a CUDA
 // stream, and `number` selects the sequence of random numbers.
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 namespace ashlar::cuda {
 
 /// Fills `out` with `count` uniform random numbers in [low, high): out[i] = low + (high - low)
-/// uniform(seed, number, first + i), or the largest T below `high` (uniform_range.hpp).
+/// uniform(seed, number, first + i), but at most the largest T below `high` (uniform_range.hpp).
 template <class T>
 void fill_uniform(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,

@@ -19,12 +19,12 @@
 
 namespace ashlar::cuda {
 
-/// Computes y = softmax of each row of x. The rows must not be split over ranks. y may be x.
+/// Computes y = softmax of each row of x. The rows must be complete. y may be x.
 template <class T>
 void softmax_forward(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dx from dy and y, where y is the result of softmax_forward. The rows must not be split
-/// over ranks. dx may be dy.
+/// Computes dx from dy and y, where y is the result of softmax_forward. The rows must be complete.
+/// dx may be dy.
 template <class T>
 void softmax_backward(cudaStream_t stream, T const* dy, T const* y, std::int64_t rows,
                       std::int64_t cols, T* dx);

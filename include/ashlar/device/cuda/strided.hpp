@@ -35,7 +35,7 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
 /// extents, rounded to T once. T is float, double, bfloat16, std::int32_t or std::int64_t. All
 /// sources have the strides `source_strides`, in elements. dst may be one of the sources if
 /// dst_strides equals source_strides. Throws std::invalid_argument if there is no source, or if
-/// there are more than most_sources.
+/// there are more than most_sources sources or more than 8 dims.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

@@ -38,8 +38,7 @@ namespace ashlar::device::host {
 /// wasted on keys that the causal mask excludes. With more rows, the GEMMs are more efficient.
 inline constexpr std::int64_t attention_block = 64;
 
-/// The number of elements by which each row of the scores and of K^T is padded. Without padding,
-/// the distances between rows would often be powers of two, which is slow.
+/// The number of elements by which each row of the scores and of K^T is padded.
 inline constexpr std::int64_t attention_pad = 16;
 
 using device::attention_extents;
@@ -90,11 +89,14 @@ struct head_extents {
   constexpr std::int64_t keys_before(std::int64_t last) const {
     return causal ? keys - queries + last : keys;
   }
-  /// Returns the number of elements, with padding, of the packed Q or its gradient.
+  /// Returns the number of workspace elements for the packed Q, or for the packed gradient of the
+  /// output.
   constexpr std::int64_t query_panel() const { return (queries + attention_pad) * head_dim; }
-  /// Returns the number of elements, with padding, of the packed K or V.
+  /// Returns the number of workspace elements for the packed K or V, or for K^T or V^T with padded
+  /// rows.
   constexpr std::int64_t key_panel() const { return (keys + attention_pad) * head_dim; }
-  /// Returns the number of elements, with padding, of the scores of one block of query rows.
+  /// Returns the number of workspace elements for the scores of one block of query rows, with
+  /// padded rows.
   constexpr std::int64_t scores() const {
     return std::min(attention_block, queries) * (keys + attention_pad);
   }

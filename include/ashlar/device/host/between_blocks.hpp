@@ -5,9 +5,9 @@
 
 // Lets transfers progress while a long kernel computes. On the host, transfers make no progress by
 // themselves (comm/operation_queue.hpp). Therefore long kernels divide their work into blocks and
-// call between_blocks() between two blocks. If a caller has transfers in progress, it registers a
-// callback, which between_blocks() calls. The division into blocks is the same with and without a
-// callback, so results do not depend on the callback.
+// call between_blocks() between two blocks, most of them also before the first block. A caller that
+// has transfers in progress registers a callback, which between_blocks() calls. The division into
+// blocks is the same with and without a callback, so results do not depend on the callback.
 //
 //   kernel                         work of one block
 //   products of layers             512 rows of the result
@@ -26,8 +26,7 @@ inline constexpr std::int64_t block_rows = 512;
 
 namespace detail {
 
-/// The callback that this thread calls between two blocks of a kernel, to let transfers progress.
-/// `call` is null if no callback is registered.
+/// The callback of this thread. `call` is null if no callback is registered.
 struct block_listener {
   void (*call)(void const*) = nullptr;
   void const* with = nullptr;

@@ -13,7 +13,7 @@
 // The pass writes the keys and values of the new tokens to the cache, after the keys and values of
 // the earlier tokens. If keys are rotated by their positions (rotary.hpp), the cache holds rotated
 // keys. The position of a token never changes, so a key is rotated only once. grouped_attention.hpp
-// describes groups. Attention without groups has one query head per group and the same arrays.
+// describes groups. Attention without groups is the case of one query head per group.
 
 #include <algorithm>
 
@@ -21,11 +21,9 @@
 
 namespace ashlar::device::host {
 
-/// The number of tokens that a cache of keys and values holds before a pass, and the number of
-/// tokens for which it has room.
 struct cached_tokens {
-  std::int64_t before;  ///< how many tokens of each sequence the cache has
-  std::int64_t places;  ///< how many tokens of each sequence the cache can have
+  std::int64_t before;  ///< how many tokens of each sequence the cache holds before the pass
+  std::int64_t places;  ///< for how many tokens of each sequence the cache has room
 };
 
 namespace detail {

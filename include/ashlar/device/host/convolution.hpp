@@ -6,8 +6,9 @@
 // Two-dimensional convolution as in neural networks: the window (convolution kernel) is not
 // mirrored. There are two methods, and the method that is faster for the given extents is used:
 //
-//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1 and 8 or more
-//                                                channels, unless the images are few or small
+//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1, padding of at most 2
+//                                                and 8 or more channels, unless the images are few
+//                                                or small
 //   im2col and GEMM     convolution_strips.hpp   all other convolutions
 //
 // The results of the two methods differ only in rounding.

@@ -31,17 +31,16 @@ namespace ashlar::device::host {
 /// 10 % slower, and convolutions with twice this limit were no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 
-/// A strip is a part of a convolution that is computed by one GEMM. This is the largest number of
-/// output pixels in a strip of several images. Each output pixel is a column of the matrices of the
+/// The largest number of output pixels in a strip of several images. A strip is a part of a
+/// convolution that is computed by one GEMM. Each output pixel is a column of the matrices of the
 /// GEMM. More columns do not make the GEMM faster. With few channels, this limit makes the matrices
 /// fit into the caches, and convolutions are a quarter faster than without the limit.
 inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
 
-/// A strip is a part of a convolution that is computed by one GEMM. It has the output rows [first,
-/// last) of the images [image, image + images). In each plane [height, width] of y, these rows are
-/// the pixels [pixel, pixel + pixels).
+/// A strip has the output rows [first, last) of the images [image, image + images). In each plane
+/// [height, width] of y, these rows are the pixels [pixel, pixel + pixels).
 struct convolution_strip {
   std::int64_t image, images;
   std::int64_t first, last;
@@ -52,16 +51,15 @@ struct convolution_strip {
 /// output pixel.
 constexpr std::int64_t strip_column(convolution_extents const& e) { return e.inner() + e.outputs; }
 
-/// Returns the number of output rows in a strip. A strip is a part of a convolution that one GEMM
-/// computes. The memory limit convolution_panel determines the number of rows.
+/// Returns the number of output rows in a strip, as many as convolution_panel permits.
 constexpr std::int64_t strip_rows(convolution_extents const& e) {
   std::int64_t const row = std::max<std::int64_t>(1, strip_column(e) * e.y_columns());
   return std::clamp<std::int64_t>(convolution_panel / row, 1,
                                   std::max<std::int64_t>(1, e.y_rows()));
 }
 
-/// Returns the number of images in a strip. A strip is a part of a convolution that one GEMM
-/// computes. The number is 1 if a complete image does not fit into a strip.
+/// Returns the number of images in a strip. The number is 1 if a complete image does not fit into a
+/// strip.
 constexpr std::int64_t strip_images(convolution_extents const& e) {
   if (strip_rows(e) < e.y_rows()) return 1;
   std::int64_t const plane = std::max<std::int64_t>(1, e.y_plane());

@@ -112,8 +112,8 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
 }
 
 /// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
-/// gradient of the losses with respect to the logits. The rows must not be split over ranks.
-/// `gradient` may be `logits`.
+/// gradient of the losses with respect to the logits. The rows must be complete. `gradient` may be
+/// `logits`.
 template <class T>
 void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
                    std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {

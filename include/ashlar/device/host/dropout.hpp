@@ -5,7 +5,7 @@
 
 // Dropout with probability p, 0 <= p < 1, of elements with consecutive global indices:
 //
-//   y = x / (1 - p)   if uniform(seed, stream, index) >= p, which has probability 1 - p
+//   y = x / (1 - p)   if uniform<double>(seed, stream, index) >= p, with probability 1 - p
 //   y = 0             otherwise
 //
 // Which elements are dropped depends only on (seed, stream, global index), where stream is the

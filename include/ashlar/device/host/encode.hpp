@@ -9,12 +9,13 @@
 //   bf16, half   n numbers of 2 bytes
 //   int8         a float scale for each 256 elements, then n signed bytes
 //   one-bit      the mean magnitude as a float, then one bit per element: 1 for a negative one
-//   top-k/m      the positions of the ⌈n/m⌉ elements with the largest magnitudes, in ascending
-//                order, 4 bytes each, then these elements as floats
+//   top-k/m      the ⌈n/m⌉ elements with the largest magnitudes: first their positions in the
+//                block, ascending, 4 bytes each, then the elements in the same order, as floats
 //
 // If an element of a block is not finite, at least one decoded element is not finite, so that the
-// norm of the decoded gradient is not finite either. The wire half also turns numbers that are too
-// large for float16 into infinity. Of elements with equal magnitude, top-k takes the first ones.
+// norm of the decoded gradient is not finite either. The wires bf16 and half also turn numbers that
+// are too large for their 16 bits into infinity. Of elements with equal magnitude, top-k takes the
+// first ones.
 
 #include <algorithm>
 #include <bit>

@@ -13,7 +13,7 @@
 //   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   bfloat16         multiplied and summed in float, rounded once (gemm_bfloat16.hpp); alpha and
 //                    beta are float
-//   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
+//   large extents    std::overflow_error is thrown if an extent exceeds int, which CBLAS uses
 //
 // This is the only file of ashlar that includes <cblas.h>. ashlar does not set the number of
 // threads of the BLAS. The command that starts the processes sets this number, for example by

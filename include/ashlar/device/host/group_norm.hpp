@@ -30,6 +30,7 @@ struct group_extents {
   image_extents images;
   std::int64_t of_group;
 
+  /// Returns the number of groups of all images.
   constexpr std::int64_t groups() const {
     return images.batch * (of_group == 0 ? 0 : images.channels / of_group);
   }
@@ -39,7 +40,8 @@ struct group_extents {
 
 namespace detail {
 
-/// Calls visit(channel, first) for each plane of a group. A plane is one channel of one image.
+/// Calls visit(channel, first) for each plane of group number `group`, counted over all images. A
+/// plane is one channel of one image.
 /// `channel` is the number of the plane's channel on this rank, and `first` is the index of the
 /// plane's first pixel.
 template <class Visit>

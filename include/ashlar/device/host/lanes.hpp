@@ -15,7 +15,7 @@
 //   stream(dst)       writes elements like store, with non-temporal stores to aligned memory
 //
 // The class uses the compiler's vector types, because GCC at -O2 does not vectorise loops of
-// unknown length. No compiler flag makes GCC keep an ordinary array of accumulators in registers.
+// unknown length. Besides, GCC does not keep an ordinary array of accumulators in registers.
 
 #include <cstddef>
 #include <cstdint>

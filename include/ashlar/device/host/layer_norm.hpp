@@ -15,7 +15,7 @@
 // C is the number of columns of a complete row. Computing the variance from these two sums takes
 // one all-reduce, while summing (x - mean)^2 would take a second one. But the variance from these
 // two sums loses accuracy as (mean / deviation)^2 grows. If the mean is 10 times the standard
-// deviation, the relative error of the variance in float is 1e-5. The backward pass is in
+// deviation, the relative error of the variance in float is about 1e-5. The backward pass is in
 // layer_norm_backward.hpp.
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 //   layer_norm_backward             computes all of this for complete rows
 //
 // If the columns are split over ranks, the caller calls the first three functions with the columns
-// of its rank. After layer_norm_backward_sums, the caller all-reduces sum_g and sum_g_xhat. If the
-// rows are split over ranks, dgamma and dbeta are partial sums.
+// of its rank. After layer_norm_backward_sums, the caller all-reduces sum_g and sum_g_xhat. If
+// ranks have different rows, dgamma and dbeta of each rank are partial sums over its rows.
 
 #include <cstdint>
 
@@ -76,8 +76,8 @@ void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T co
   }
 }
 
-/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta. The rows must not be
-/// split over ranks. dx may be dy.
+/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta. The rows must be
+/// complete. dx may be dy.
 template <class T>
 void layer_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                          std::int64_t rows, std::int64_t cols, T* dx, T* dgamma, T* dbeta) {

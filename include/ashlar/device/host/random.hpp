@@ -63,7 +63,7 @@ void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t fi
 }
 
 /// Fills `out` with `count` uniform random numbers in [low, high): out[i] = low + (high - low) *
-/// uniform(seed, stream, first + i), or the largest T below `high` (uniform_range.hpp).
+/// uniform(seed, stream, first + i), but at most the largest T below `high` (uniform_range.hpp).
 template <class T>
 void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                   accumulation_t<T> low, accumulation_t<T> high, T* out) {

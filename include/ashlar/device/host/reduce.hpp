@@ -11,8 +11,8 @@
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
 //
 // The order depends only on n. So the result is the same on all machines and with all compiler
-// flags, with one exception: a compiler may fuse a product and a sum into one instruction, which
-// rounds once instead of twice.
+// flags except -ffast-math, unless a compiler fuses a product in f and a sum into one instruction,
+// which rounds once instead of twice.
 
 #include <cstdint>
 #include <limits>
@@ -25,7 +25,7 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
-// The attribute flatten inlines `term` and `combine` into the loops. Otherwise the compiler would
+// The attribute flatten inlines `term` and `combine` into the loops. Without it, the compiler would
 // not vectorise the loops.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {

@@ -10,8 +10,8 @@
 //
 // The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
 // once. If there is only one source, it is copied. All methods in the list below give the same bits
-// for an element. So the result does not depend on strides, on the vector width, or on how the
-// arrays are divided into calls.
+// for an element, except for a sum that is NaN (combine.hpp). So the result does not depend on
+// strides, on the vector width, or on how the arrays are divided into calls.
 //
 //   innermost dim contiguous      vectors; for a large sum with long rows, non-temporal stores
 //                                 (stream_store.hpp), unless the destination is one of the sources

@@ -51,7 +51,7 @@ void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t c
   }
 }
 
-/// Divides row r of y by sum[r], which must be the sum of the complete row.
+/// Multiplies row r of y by 1 / sum[r], where sum[r] must be the sum of the complete row.
 template <class T>
 void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
@@ -78,7 +78,7 @@ void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t 
   }
 }
 
-/// Computes y = softmax of each row of x, for rows that are not split over ranks.
+/// Computes y = softmax of each row of x. The rows must be complete.
 template <class T>
 void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   // One row at a time goes through all three steps, so that the row stays in the cache.
@@ -91,7 +91,7 @@ void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   }
 }
 
-/// Computes dx from dy and the result y of softmax_forward, for rows that are not split over ranks.
+/// Computes dx from dy and the result y of softmax_forward. The rows must be complete.
 template <class T>
 void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t cols, T* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

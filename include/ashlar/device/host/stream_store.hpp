@@ -73,8 +73,8 @@ template <class Vector>
   using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
   auto const stored = __builtin_bit_cast(words, value);
   auto* const target = static_cast<words*>(to);
-  // <immintrin.h> declares these stores too, but compiling this header takes longer than compiling
-  // all kernels of this folder.
+  // <immintrin.h> declares these stores too, but compiling <immintrin.h> takes longer than
+  // compiling all kernels of this folder.
 #if defined(__clang__)
   __builtin_nontemporal_store(stored, target);
 #elif ASHLAR_VECTOR_BYTES == 64

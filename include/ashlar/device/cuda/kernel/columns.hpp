@@ -13,8 +13,8 @@
 //   pass 2   The sums of all chunks are added to out[c]. For each column, 32 threads each add up
 //            every 32nd chunk, in order. Then one thread adds the 32 sums in order.
 //
-// In both passes a thread reads several addends at once, because otherwise the thread would wait
-// for memory before each addition.
+// In both passes a thread reads several addends at once. If it read one addend at a time, it would
+// wait for memory before each addition.
 //
 // The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
 // for example for gamma and beta:
@@ -41,12 +41,10 @@ constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::
   return units < 1 ? unit : units * unit;
 }
 
-/// Returns the number of rows of a chunk in column sums.
 constexpr std::int64_t column_chunk_rows(std::int64_t rows, std::int64_t cols) {
   return rows_of_chunk(rows, cols, 64);
 }
 
-/// Returns the number of chunks in column sums.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const chunk_rows = column_chunk_rows(rows, cols);
   return rows == 0 ? 1 : (rows + chunk_rows - 1) / chunk_rows;
@@ -181,8 +179,9 @@ void launch_chunk_fold(Launcher const& launch, char const* name, A const* partia
                 fold.shared_bytes);
 }
 
-/// For each column c of each output o, sums the addends that `term` returns for all rows, and adds
-/// this sum to out[o][c]. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
+/// For each column c of each output o, sums the addends that `term` computes for all rows, and adds
+/// this sum to out[o][c]. `packable` says whether the arrays that `term` reads are aligned to 16
+/// bytes. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
 template <class T, class Launcher, class Term, class A, int Outputs>
 void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
                         std::int64_t rows, std::int64_t cols, bool packable, A* workspace,

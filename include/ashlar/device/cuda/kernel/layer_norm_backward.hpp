@@ -103,9 +103,9 @@ void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
 /// Returns the number of workspace elements that layer_norm_backward and
 /// layer_norm_backward_parameters need.
 constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
-  // The workspace has one row of sums for each chunk of rows. The chunks of
-  // layer_norm_backward_in_chunks are never larger than the chunks of launch_column_sums. So this
-  // workspace is large enough for both functions.
+  // The workspace has two rows of sums for each chunk of rows, one for dgamma and one for dbeta.
+  // The chunks of layer_norm_backward_in_chunks are never larger than the chunks of
+  // launch_column_sums. So this workspace is large enough for both functions.
   std::int64_t const chunk_rows = detail::layer_norm_chunk_rows(rows, cols);
   return 2 * cols * ((rows + chunk_rows - 1) / chunk_rows);
 }

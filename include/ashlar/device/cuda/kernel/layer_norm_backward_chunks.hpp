@@ -130,7 +130,6 @@ struct layer_norm_backward_chunk {
   }
 };
 
-/// Returns the number of rows of a chunk.
 constexpr std::int64_t layer_norm_chunk_rows(std::int64_t rows, std::int64_t cols) {
   return rows_of_chunk(rows, cols, 16);
 }

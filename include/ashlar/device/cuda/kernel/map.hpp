@@ -9,7 +9,8 @@
 //   map(launch, f, x, n, y)       y[i] = f(x[i])          y may be x
 //   map(launch, f, a, b, n, y)    y[i] = f(a[i], b[i])    y may be a or b
 //   add_bias                      y[r, c] += bias[c]
-//   convert                       dst[i] = src[i] in another type, rounded to nearest
+//   convert                       dst[i] = src[i] in another type; floating-point numbers are
+//                                 rounded to nearest
 //   widen, narrow                 bfloat16 to float, and back
 //   fill                          y[i] = value
 

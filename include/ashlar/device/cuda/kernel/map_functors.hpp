@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Lists the function objects for which `map` has kernels on a device. nvcc compiles `map` for these
-// objects and every element type, and for no others. The objects are defined in device/functor.hpp
+// Lists the function objects for which `map` has kernels on a device: for these objects, nvcc
+// compiles `map` with elements of float, double and bfloat16, and for some of them also with
+// elements of integer types (device/cuda/map.hpp). The objects are defined in device/functor.hpp
 // and device/function.hpp.
 //
 // To add an object to the library, define it in device/functor.hpp, and add a line to this file and

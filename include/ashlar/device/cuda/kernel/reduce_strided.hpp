@@ -72,7 +72,7 @@ void launch_reduce(Launcher const& launch, device::host::strided_loop const& loo
 /// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
 /// extents. All sources have the strides `source_strides`, in elements. dst may be one of the
 /// sources if dst_strides equals source_strides. Throws std::invalid_argument if there is no
-/// source, or if there are more than most_sources.
+/// source, or if there are more than most_sources sources or more than 8 dims.
 template <launcher Launcher, class T>
 void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

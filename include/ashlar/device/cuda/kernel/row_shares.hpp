@@ -5,7 +5,8 @@
 
 // Types that describe which columns of a row one thread processes. The kernels in rows.hpp pass
 // objects of these types to operations as the argument `share`. A pack is a group of adjacent
-// elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
+// elements that a thread reads at once, usually 16 bytes. n is the number of threads that process
+// the row: the threads of a block, or of a warp.
 //
 //   column_share   every n-th pack of the row, read from memory at each use
 //   kept_share     the same packs, at most Packs of them, read once and kept in registers

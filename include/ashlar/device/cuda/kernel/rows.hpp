@@ -42,8 +42,8 @@
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
 //
-//   without Op::any_row   such rows are read element by element
-//   with Op::any_row      the whole packs of the row are read as packs. The elements before the
+//   without Op::any_row   all rows are read element by element
+//   with Op::any_row      the whole packs of each row are read as packs. The elements before the
 //                         first and after the last whole pack are processed by gather<1> and
 //                         apply<1>, at most one element in each thread.
 //

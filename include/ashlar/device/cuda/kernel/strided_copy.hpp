@@ -205,7 +205,7 @@ void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop
 
 /// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements, and `size` is the number of bytes of an
-/// element. The arrays are in device memory.
+/// element: 1, 2, 4 or 8. The arrays are in device memory.
 template <launcher Launcher>
 void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
