@@ -15,9 +15,8 @@
 // message (alpha) and per byte (beta). Each of these two entries may also have links for single
 // collectives, such as "all-reduce" here. "gemm_half" says how much slower small matrix products
 // are (machine/gemm.hpp). "flow", the seconds per byte of one flow between nodes, is 0 if it is
-// missing. The note is optional. Files of version 1 have no note, no links for
-// single collectives and no gemm_half. Unknown keys are errors, so that misspelt keys are not
-// ignored.
+// missing. The note is optional. Files of version 1 have no note, no links for single collectives,
+// no gemm_half and no flow. Unknown keys are errors, so that misspelt keys are not ignored.
 
 #include <cstdio>
 #include <limits>
