@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank writes one file
-// with its part of the values (piece.hpp). No value moves between ranks. After all files are on the
-// disk, rank 0 writes the index, which completes the checkpoint. So a job that is killed at any
-// moment leaves the last complete checkpoint.
+// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank that has a part of
+// the values (piece.hpp) writes it to one file. No value moves between ranks. After all files are
+// on the disk, rank 0 writes the index, which completes the checkpoint. So a job that is killed at
+// any moment leaves the last complete checkpoint.
 
 #include <bit>
 #include <cstdint>

@@ -13,7 +13,8 @@
 //   destroyed   by finalize and destroy; by abort after a fault, since finalize would hang
 //
 // The watchdog's thread may abort the communicator at any time. So every call is made under a lock,
-// and throws after an abort. The lock is never held for long, because no call blocks.
+// and throws after an abort. Except in the destructor, the lock is never held for long, because no
+// call blocks.
 
 #include <chrono>
 #include <cstring>

@@ -134,7 +134,7 @@ class tcp_rendezvous {
 
   /// Listens on the loopback address if the ranks were given such an address. Otherwise listens on
   /// all network interfaces, because the name by which other nodes reach this node may not belong
-  /// to any of its interfaces.
+  /// to any of this node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     // Many systems give a host's own name a loopback address. So only localhost and addresses in
