@@ -53,7 +53,7 @@ class llama_views {
       : prefix_(std::move(prefix)), head_(head) {}
 
   /// Throws ashlar::error unless the net can compute with the weights in `files`, as far as their
-  /// config.json shows (llama_check.hpp).
+  /// config.json and the tensors of the table and the head show (llama_check.hpp).
   void check(search::problem const& net, std::vector<std::filesystem::path> const& files) const {
     check_llama(net, files, table_name(), head_name(), head_);
   }

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank writes one file
-// with its part of the values (piece.hpp). No value moves between ranks. After all files are on the
-// disk, rank 0 writes the index, which completes the checkpoint. So a job that is killed at any
-// moment leaves the last complete checkpoint.
+// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank that has a part of
+// the values (piece.hpp) writes it to one file. No value moves between ranks. After all files are
+// on the disk, rank 0 writes the index, which completes the checkpoint. So a job that is killed at
+// any moment leaves the last complete checkpoint.
 
 #include <bit>
 #include <cstdint>
@@ -127,7 +127,8 @@ inline std::filesystem::path file_of_rank(std::filesystem::path const& folder,
 
 /// Completes a checkpoint after every rank has written its file or failed to. `fault` is this
 /// rank's error message, or empty. `hash` is the hash of this rank's file. Throws on every rank if
-/// any rank has failed. Communicates: three reductions.
+/// any rank has failed. Communicates: two reductions of 8 bytes, and one of 8 bytes for each rank
+/// of the mesh.
 template <class Processor>
 void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
               std::vector<stored_array> const& arrays, std::int64_t step,
@@ -157,9 +158,10 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
 }  // namespace detail
 
 /// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns
-/// when it is on the disk (background_save.hpp writes in the background). Throws ashlar::error on
-/// every rank if any rank fails; then the checkpoints before it are still there. Communicates: four
-/// reductions and a broadcast of a few bytes.
+/// when the checkpoint is on the disk (background_save.hpp writes in the background). Throws
+/// ashlar::error on every rank if any rank fails; then the checkpoints before it are still there.
+/// Communicates: three reductions and a broadcast of 8 bytes, and a reduction of 8 bytes for each
+/// rank of the mesh.
 template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
           std::vector<stored_array> const& arrays, std::int64_t step,

@@ -6,9 +6,9 @@
 // Finds out whether all ranks have the same number, by means of a sum over all ranks that a program
 // computes anyway. Each rank appends a few addends to its part of the sum.
 //
-// The 64 bits of the number are four parts of 16 bits. Each rank adds every part h and its square.
-// For n ranks, n Σ h² - (Σ h)² is n² times the variance of h, so it is 0 only if all h are equal.
-// Doubles represent both sums exactly for up to 2^21 ranks.
+// The 64 bits of the number are four parts of 16 bits. For each part h, a rank contributes the
+// addends h and h². For n ranks, n Σ h² - (Σ h)² is n² times the variance of h, so it is 0 only if
+// all h are equal. Doubles represent both sums exactly for up to 2^21 ranks.
 
 #include <array>
 #include <cstddef>

@@ -5,10 +5,10 @@
 
 // The allocator of a mesh's tensors. It takes memory first from a region that the ranks of a node
 // share (if the mesh has one), then from the heap. Released blocks stay in free lists and are
-// reused. So a training step takes no memory from the system after its first run. This matters
-// because new pages from the system cost more time than many collectives. Sizes are rounded up to
-// size classes (support/size_class.hpp). Of the free blocks of one size, the one released last is
-// reused first, since it is likely still in the cache.
+// reused. So the steps of a training take no memory from the system after the first ones. This
+// matters because new pages from the system cost more time than many collectives. Sizes are rounded
+// up to size classes (support/size_class.hpp). Of the free blocks of one size, the one released
+// last is reused first, since it is likely still in the cache.
 //
 //   in the region   A bump pointer provides new blocks. If the region is full, or if its used part
 //                   would exceed twice the peak use, adjacent free blocks are first merged. Then

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A transport decorator that records every transfer: its kind, its axes, and the bytes that this
-// rank receives. The bytes are computed from the transfer's blocks and not from the planner's
-// formulas. So tests can compare the recorded bytes with the planner's predictions.
+// A transport decorator that records every transfer between ranks: its kind, its axes, and the
+// bytes that this rank receives. The bytes are computed from the transfer's blocks and not from the
+// planner's formulas. So tests can compare the recorded bytes with the planner's predictions.
 
 #include <vector>
 
@@ -22,8 +22,8 @@ struct collective_record {
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
-/// Forwards every call to another transport and records each transfer when it begins. Does not
-/// communicate by itself.
+/// Forwards every call to another transport and records each transfer when it begins. Local steps
+/// (slice and zero_pad) are not recorded. Does not communicate by itself.
 class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}

@@ -9,8 +9,8 @@
 //   decorated_transport const slow(mesh, [](std::shared_ptr<communicator> inner) {
 //     return std::make_shared<my_communicator>(std::move(inner)); });
 //
-// Decorators may be nested. They must be destroyed in reverse order of construction, while no
-// transfer is pending.
+// Objects of this class may be nested. They must be destroyed in reverse order of construction,
+// while no transfer is pending.
 
 #include <memory>
 #include <utility>

@@ -8,7 +8,7 @@
 // Each kernel call processes many elements, so the cost of a call through a function pointer is
 // negligible.
 //
-// Copies depend only on the size of an element. Reductions depend on its type.
+// Copies depend only on the size of the elements, reductions on their type.
 
 #include <span>
 

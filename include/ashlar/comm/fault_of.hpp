@@ -17,8 +17,8 @@
 namespace ashlar {
 
 /// Calls work() and returns the text of the exception that work() throws. If the exception is an
-/// ashlar::error, the text is without its operation. Returns an empty string if and only if work()
-/// throws nothing.
+/// ashlar::error, the text does not include error::operation(). Returns an empty string if and only
+/// if work() throws nothing.
 template <class Work>
 std::string fault_of(Work work) {
   std::string text;
@@ -34,9 +34,9 @@ std::string fault_of(Work work) {
   return text.empty() ? "an exception without a text" : text;
 }
 
-/// Throws the same ashlar::error of `operation` on every rank: it names rank `owner` and contains
-/// `fault`, the text of that rank's fault. spread(values) gives every rank the values of `owner`.
-/// Every rank calls it. Communicates: two spreads.
+/// Throws the same ashlar::error of `operation` on every rank. The error names rank `owner` and
+/// contains that rank's `fault`; the `fault` of other ranks is ignored. spread(values) gives every
+/// rank the values of `owner`. Every rank calls this function. Communicates: two spreads.
 template <class Spread>
 [[noreturn]] void throw_fault_of(std::int64_t owner, char const* operation,
                                  std::string const& fault, Spread const& spread) {

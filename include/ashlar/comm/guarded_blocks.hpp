@@ -5,8 +5,9 @@
 
 // An allocator that detects code which accesses memory beyond its shards. Each block is between two
 // margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or double
-// and -1 as an integer. So a result that depends on memory beyond a shard, or on memory that was
-// never written, is NaN. A changed margin shows that code has written beyond a shard.
+// and -1 as an integer. So a floating-point result that depends on memory beyond a shard, or on
+// memory that was never written, is NaN. A changed margin shows that code has written beyond a
+// shard.
 //
 // It serves to test layers (nn/verify.hpp). It is slow and does not reuse memory.
 

@@ -79,9 +79,9 @@ class basic_mesh {
   /// over the mesh. On a rank that is not a member, is_here() is false: shards of tensors on the
   /// part are empty there, operators compute nothing, and transfers are skipped. The part shares
   /// memory, progress and watchdog with this mesh, and begins with this mesh's machine. Make parts
-  /// once and keep them: their communicators live as long as the whole mesh.
-  /// part<Tag>(...) puts a tag into the types of the part's tensors (tagged.hpp). Throws
-  /// ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
+  /// once and keep them: their communicators live as long as the whole mesh. part<Tag>(...) puts a
+  /// tag into the types of the part's tensors (tagged.hpp). Throws ashlar::error on every rank if
+  /// `ranks` or `axes` are wrong (mesh_part.hpp) or differ between the ranks.
   template <class Tag = void>
   auto part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
     using tag = tagged_by<Processor, Tag>;
@@ -135,8 +135,8 @@ class basic_mesh {
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
   /// Sets the order in which reductions combine addends (sum_order.hpp). Parts that exist already
-  /// keep their order. A model that exists already takes the new order in some of its transfers, so
-  /// make it afterwards. Every rank calls it at the same point.
+  /// keep their order. Models that exist already would take the new order in only some of their
+  /// transfers, so call this before you make a model. Every rank calls it at the same point.
   void set_sum_order(ashlar::sum_order order) const { state_->plans.set_sums(order); }
   ashlar::sum_order sum_order() const { return state_->plans.sums(); }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
@@ -322,8 +322,8 @@ class basic_mesh {
     target.refuse_forbidden_crossing();
     return 2 * state_->whole_mesh().crossings++ + 1;
   }
-  /// Throws ashlar::error if communication is forbidden on this mesh. Who requests a crossing calls
-  /// this before it changes anything, since the crossing may begin later.
+  /// Throws ashlar::error if communication is forbidden on this mesh. Code that requests a crossing
+  /// calls this before it changes anything, since the crossing itself may begin later.
   void refuse_forbidden_crossing() const { detail::refuse_forbidden_crossing(*state_); }
   /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {

@@ -92,8 +92,9 @@ class operation_queue {
   double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
   /// Adds seconds that the program spent in transfers while operations were pending.
   void count_waiting(double seconds) { whole_->waited_ += seconds; }
-  /// Records that a transfer with a ticket will never end, and calls the callback given to
-  /// on_abandon. Later transfers would wait for this transfer forever.
+  /// Records that a transfer with a ticket will never end. Later transfers would wait for this
+  /// transfer forever, so they throw instead. The first call also calls the callback given to
+  /// on_abandon.
   void abandon() {
     if (!std::exchange(whole_->abandoned_, true) && whole_->tell_) whole_->tell_();
   }

@@ -5,7 +5,7 @@
 
 // Makes a fault of one rank an error on every rank. These functions are needed where a rank works
 // alone, for example when it writes a file. If only this rank threw an exception, the other ranks
-// would wait for it in the next transfer.
+// would wait for this rank in the next transfer.
 
 #include <cstdint>
 #include <span>

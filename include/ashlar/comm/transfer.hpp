@@ -20,7 +20,9 @@
 //   broadcast                         from the root: its flat array
 //   reduce                            if I am the root, from every member: its flat array; I reduce
 //                                     these arrays
-//   slice, zero_pad                   from myself: my box before ∩ my box after
+//   slice, zero_pad                   from myself: my box before ∩ my box after. If a zero_pad
+//                                     turns a B axis into P, only the ranks with coordinate 0 on
+//                                     this axis receive this.
 //
 // Every transport combines the addends in the order `sums` (sum_order.hpp). Sums are computed in
 // accumulation_t of the element type and rounded once.
@@ -48,22 +50,24 @@ struct transfer {
   box from, to;  ///< indices of this rank's shard before and after the transfer
   /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
-  bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
-  /// The extents of the tensor of the redistribution step to which the transfer belongs, and the
-  /// placements before and after the step. If the transfer belongs to no step, `extents` has no
-  /// dims. Used only by the fingerprint, error messages and the checked mode
-  /// (comm/checked_mode.hpp).
+  /// zero_pad only: all elements outside the block of `receives` become the identity of `op`.
+  bool pads = false;
+  /// The extents of the tensor that moves, and its placements before and after the redistribution
+  /// step to which the transfer belongs. For flat arrays that belong to no step, `extents` has no
+  /// dims (flat_all_reduce, flat_rooted) or one (counted_transfer.hpp). Used only by the
+  /// fingerprint, error messages and the checked mode (comm/checked_mode.hpp).
   shape extents;
   placement before, after;
-  /// The wire of that step (plan/wire.hpp). If the wire encodes blocks (encoded_transfer.hpp),
+  /// The wire of the step (plan/wire.hpp). If the wire encodes blocks (encoded_transfer.hpp),
   /// encoded_bytes is the size of the source in a reduce-scatter, and of the target in an
   /// all-gather. This size is the same on all members.
   wire_format wire{};
   std::int64_t encoded_bytes = 0;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
-  /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
-  /// a block of `receives` describes the addends of all members, since their shards have the same
-  /// layout.
+  /// this rank's shard, and sends[j] from this rank's shard into member j's shard. A local step has
+  /// no `sends`, and `receives` has one block, or none if this rank receives nothing. In a
+  /// reduction, a block of `receives` describes the addends of all members, since their shards have
+  /// the same layout.
   std::vector<strided_block> receives, sends;
   /// A hash of all that the members of the group must agree on (set_fingerprint). Ranks that share
   /// memory compare it (shared/handshake.hpp).

@@ -10,7 +10,7 @@
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
-//   ring          always                sums around the ring, not bfloat16     never
+//   ring          always                the order around_ring, not bfloat16    never
 //   library       contiguous blocks     contiguous blocks of integers, or      never
 //                                       of float or double for a sum of two
 //                                       members; never bfloat16
@@ -112,8 +112,9 @@ struct exchange_facts {
 };
 
 /// Returns whether the MPI library can access the blocks of a transfer without copies. For that,
-/// the blocks must be contiguous in the target of an all-gather or in the source of a reduction.
-/// All members get the same result, because that target or source has the same box on every member.
+/// the blocks must be contiguous in the target of an all-gather or in the source of a reduction,
+/// and have at most INT_MAX elements together. All members get the same result, because that target
+/// or source has the same box on every member.
 inline bool lies_in_runs(transfer const& x) {
   std::int64_t elements = 0;
   if (x.kind == collective::all_gather) {

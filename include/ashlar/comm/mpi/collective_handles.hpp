@@ -46,7 +46,8 @@ class collective_handles {
 
   /// Returns the duplicate of the constructor's communicator.
   MPI_Comm comm() const { return held_->comms[0]; }
-  /// Takes ownership of a communicator. All ranks must call this function in the same order.
+  /// Takes ownership of a communicator. Ranks must call this function in the same order for the
+  /// communicators that they have in common.
   void keep_communicator(MPI_Comm comm) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);  // check() throws instead
     held_->comms.push_back(comm);

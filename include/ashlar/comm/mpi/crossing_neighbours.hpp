@@ -93,8 +93,8 @@ class crossing_neighbours {
       check(MPI_Isend(nullptr, 0, MPI_BYTE, t.from, taken_tag_, comm_, &giver.told));
   }
 
-  /// Returns whether all takers have copied what they need, and whether all givers have been told
-  /// that this rank has copied what it needs.
+  /// Returns whether all takers have copied what they need, and all givers have been told that this
+  /// rank has copied what it needs.
   bool have_ended() {
     for (auto& p : peers_)
       if (!is_done(p.told) || !is_done(p.taken) ||

@@ -15,8 +15,10 @@
 //   all_reduce                    two exchanges:      reduce-scatter as above,    one call
 //                                 reduce my part,     then ring all-gather
 //                                 gather all parts
-//   small all_reduce of 2 ranks   one exchange of the whole arrays                one call
-//   all_to_all, permute           one exchange
+//   small all_reduce of 2 ranks   one exchange of     one exchange of the whole   one call
+//                                 the whole arrays    arrays
+//   all_to_all, permute,          one exchange
+//   broadcast, reduce
 //
 // arrays_cross (machine/collective.hpp) tells whether an all-reduce is small in this sense. With
 // every algorithm, each rank receives exactly the bytes that the plan predicts.

@@ -36,8 +36,8 @@
 namespace ashlar::mpi {
 
 /// For blocks that are packed or reduced: the largest number of bytes of one block that are sent in
-/// one round. With many members the chunks are smaller, so that all buffers together stay below 32
-/// MiB.
+/// one round. With many members the chunks are smaller, so that all buffers together have at most
+/// 32 MiB in groups of up to 256 members.
 inline constexpr std::int64_t pairwise_chunk_bytes = packing_chunk_bytes;
 constexpr std::int64_t pairwise_chunk_of(int members) {
   return std::clamp<std::int64_t>((8 << 20) / members, 32 * 1024, pairwise_chunk_bytes);

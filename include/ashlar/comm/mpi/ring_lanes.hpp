@@ -4,8 +4,8 @@
 #pragma once
 
 // The common base class of the ring algorithms. In a ring, each member of a group, with index r,
-// sends data to member r + 1 and receives data from member r - 1. With p members this takes p - 1
-// steps.
+// sends data to member r + 1 and receives data from member r - 1. With p members, a ring algorithm
+// takes p - 1 steps.
 //
 // Blocks are cut into numbered chunks, and each chunk goes through the p - 1 steps independently.
 // Several chunks are processed at a time, one by each "lane". Lane l begins with chunk l of every

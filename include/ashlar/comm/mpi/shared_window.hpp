@@ -54,7 +54,8 @@ class shared_window {
 
   /// Creates the window. Collective over the handles' communicator, whose ranks are the ranks of
   /// the mesh. Throws ashlar::error on every rank if the settings of any rank are invalid
-  /// (agreed_settings.hpp).
+  /// (agreed_settings.hpp), or if a node has too little memory for the size that the user has
+  /// chosen.
   shared_window(collective_handles& handles, shared::settings wanted) {
     MPI_Comm const comm = handles.comm();
     int rank = 0, ranks = 0;

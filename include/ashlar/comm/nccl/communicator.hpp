@@ -7,12 +7,13 @@
 // CUDA stream that is separate from the compute stream.
 //
 //   run       Orders the transfer after all earlier work of the compute stream and before all
-//             later work. The host does not wait.
+//             later work. The host does not wait for the transfer.
 //   start     Orders the transfer after all earlier work of the compute stream. Later work overlaps
 //             with it until join.
-//   advance   Gives the device all transfers whose turn has come. Returns true when the device has
-//             ended the transfer.
-//   join      Orders later work of the compute stream after the transfer. The host does not wait.
+//   advance   Gives the transfer to the device if its turn has come (turns.hpp). Returns true when
+//             the device has ended the transfer.
+//   join      Orders later work of the compute stream after the transfer. The host does not wait
+//             for the transfer.
 //   barrier   The host waits for all ranks and for its own device.
 //   captured  During a capture no transfer begins. Transfers are captured together with the compute
 //             stream's work and run in each replay (graph.hpp).

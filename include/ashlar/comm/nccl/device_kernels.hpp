@@ -8,8 +8,8 @@
 //   copy, pack, unpack   one copy per strided block; blocks without elements are skipped
 //   fill                 writes the identity of the reduction
 //   combine              one reduction for up to most_addends addends. More addends take several
-//                        rounds: the sum so far is the first addend of the next round. For bfloat16
-//                        this is an error, because every round would round the sum to bfloat16.
+//                        rounds: the result so far is the first addend of the next round. For sums
+//                        of bfloat16 this is an error, because every round would round the sum.
 
 #include <algorithm>
 

@@ -13,10 +13,10 @@
 //
 //   1  rank and size: from MPI if the program has initialized it or MPI is the launcher; otherwise
 //      from the launcher's variables
-//   2  the device: the only one that this process sees, or the one with the rank's number on its
+//   2  whether NCCL's version is usable
+//   3  the device: the only one that this process sees, or the one with the rank's number on its
 //      node
-//   3  whether NCCL's version is usable, and the unique id, which rank 0 sends to all ranks
-//   4  the communicator of all ranks
+//   4  the unique id, which rank 0 sends to all ranks, and the communicator of all ranks
 //
 // If a rank fails, MPI or the launcher ends the job (mpirun, torchrun and srun --kill-on-bad-exit
 // do). Otherwise the other ranks notice broken connections of NCCL or the timeout (watchdog.hpp).
@@ -81,6 +81,7 @@ class environment {
   /// - A rank has no device.
   /// - The ranks do not find each other within ASHLAR_NCCL_TIMEOUT.
   /// - The driver or NCCL is too old.
+  /// - An environment variable is missing or wrong, or MPI and the launcher give different sizes.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
     // This variable keeps NCCL from registering our arrays during a capture. Registration requires

@@ -5,15 +5,16 @@
 
 // One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
 // settle() polls until a call has ended. For calls that create a communicator, a deadline limits
-// this wait, so that a rank does not wait forever for a dead rank. For operations the watchdog does
-// so, which knows whether the other ranks are only late.
+// this wait, so that a rank does not wait forever for a dead rank. The watchdog limits the wait for
+// operations, because it knows whether the other ranks are only late.
 //
 //   created     from the unique id of all ranks, or by splitting another communicator; all members
 //               do this at the same point of the program
 //   destroyed   by finalize and destroy; by abort after a fault, since finalize would hang
 //
 // The watchdog's thread may abort the communicator at any time. So every call is made under a lock,
-// and throws after an abort. The lock is never held for long, because no call blocks.
+// and throws after an abort. Except in the destructor, the lock is never held for long, because no
+// call blocks.
 
 #include <chrono>
 #include <cstring>
@@ -43,17 +44,18 @@ class handle {
   }
   /// Creates a communicator by splitting `parent`. The members of the new communicator are the
   /// ranks that give the same `color`, ordered by their keys. Collective over the parent. `name` is
-  /// the name of the axes for NCCL's log. If `is_alone`, the new communicator shares no buffers
-  /// with its parent, so operations of both may run at the same time.
+  /// the name of the axes for NCCL's log. If `is_alone`, the communicators that are split from the
+  /// new one do not share its buffers.
   handle(handle& parent, int color, int key, std::string name, bool is_alone = false)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    // Says whether communicators that are split from this one share its buffers: NCCL reads this
-    // setting of the parent. Those of a part's groups do, because the part and its groups use the
-    // same stream one after another. The communicator of all ranks does not set it, so those that
-    // are split from it share nothing: the groups of the mesh, its parts, and crossings, which run
-    // at the same time as transfers.
+    // Says whether communicators that are split from the new one share its buffers: NCCL reads this
+    // setting of the parent. The communicators of a part's groups share the buffers of the part,
+    // because a part and its groups use the same stream one after another. The communicator of all
+    // ranks does not set this, so the communicators that are split from it share nothing. These are
+    // the groups of the mesh, its parts, and the communicator of crossings, which runs at the same
+    // time as transfers.
     config.splitShare = is_alone ? 0 : 1;
     // NCCL writes the new communicator when the parent has ended the split, not before.
     parent.split(where_, color, key, &comm_, config);
@@ -144,9 +146,9 @@ class handle {
     config.commName = name_.c_str();
     return config;
   }
-  /// Splits this communicator and waits until NCCL has written the new one to *made. Throws
-  /// ashlar::error if that fails. Then this communicator is aborted, so that NCCL does not write to
-  /// *made later.
+  /// Splits this communicator and waits until NCCL has written the new one to *made. If that fails,
+  /// aborts this communicator, so that NCCL does not write to *made later, and throws
+  /// ashlar::error.
   void split(call_site const& where, int color, int key, ncclComm_t* made, ncclConfig_t config) {
     try {
       call(where, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, made, &config); });

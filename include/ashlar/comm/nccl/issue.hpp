@@ -30,9 +30,9 @@
 //              order that NCCL chooses, and round bfloat16 more than once. NCCL's own maxima and
 //              minima lose NaN, so a kernel always computes those that may meet one.
 //
-// The choice of calls depends only on counts that all members know. Packing is local to a rank.
-// Each member receives exactly the bytes of the plan, without padding. This file does not include
-// nccl.h: the parameter `Calls` executes the calls (library_calls.hpp), records them
+// The counts determine the calls, and all members choose the same calls. Packing is local to a
+// rank. Each member receives exactly the bytes of the plan, without padding. This file does not
+// include nccl.h: the parameter `Calls` executes the calls (library_calls.hpp), records them
 // (recorded_calls.hpp), or simulates the device in a test.
 
 #include <ashlar/comm/nccl/exchange.hpp>
@@ -96,7 +96,8 @@ class issuer : private exchanger<Calls> {
     // sufficient, because the number of elements from member i to member j is proportional to a
     // product: i's extent in one dim times j's extent in another. So if all counts of this rank are
     // equal and not 0, then the counts of every member are equal. If all counts of this rank are 0,
-    // it sends and receives nothing.
+    // it sends and receives nothing. Routed rows, whose counts are no such products, exist on the
+    // host only.
     if (!all_alike(x_.sends) || !all_alike(x_.receives)) return exchange();
     std::int64_t const n = mine().elements;
     if (n == 0) return;

@@ -29,7 +29,8 @@
 
 namespace ashlar::nccl {
 
-/// Returns an element type with elements of this size in bytes, to carry elements of any type.
+/// Returns an element type with elements of this size in bytes (2, 4 or 8), to carry elements of
+/// any type.
 constexpr element_type carrier_of(std::size_t element_size) {
   return element_size == 2   ? element_type::bf16
          : element_size == 4 ? element_type::i32

@@ -13,7 +13,7 @@
 //   fill      writes the identity of the reduction to n elements
 //   combine   reduces n elements of each addend, left to right in accumulation_t; rounds once
 //
-// Copies depend only on the size of an element (2, 4 or 8 bytes).
+// Copies depend only on the size of an element (1, 2, 4 or 8 bytes).
 
 #include <cstddef>
 #include <span>

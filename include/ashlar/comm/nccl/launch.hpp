@@ -38,7 +38,7 @@ enum class rendezvous : signed char { alone, mpi, tcp, file };
 struct launch {
   int rank = 0;
   int size = 1;
-  int local_rank = 0;  ///< number among the ranks of the node; determines the device
+  int local_rank = 0;  ///< number among the ranks of the node, for the device; -1 if not known yet
   rendezvous by = rendezvous::alone;
   std::string address;  ///< address of rank 0, for tcp
   int port = 0;

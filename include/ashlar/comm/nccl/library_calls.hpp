@@ -5,8 +5,8 @@
 
 // The calls of one transfer (issue.hpp), executed by NCCL and by device kernels on one stream.
 //
-//   element   f32 f64 i32 i64 bf16                        reduction   sum max min
-//   in NCCL   Float32 Float64 Int32 Int64 Bfloat16                    Sum Max Min
+//   element   f32 f64 i32 i64 bf16 u8                     reduction   sum max min
+//   in NCCL   Float32 Float64 Int32 Int64 Bfloat16 Uint8              Sum Max Min
 //
 // Scratch memory comes from the stream's arena, and the destructor releases it. NCCL before 2.28
 // has no all-to-all. With such versions, a group of sends and receives replaces the all-to-all.
@@ -30,7 +30,8 @@ inline ncclRedOp_t operation_of(reduction op) {
 
 class library_calls {
  public:
-  /// `members` is the size of the communicator. All arguments must outlive this object.
+  /// `members` is the size of the communicator, which only all_to_all needs. All arguments must
+  /// outlive this object.
   library_calls(handle& comm, int members, element_type type, cuda::arena& memory,
                 cudaStream_t stream, transfer_kernels const& kernels, call_site where)
       : comm_(comm), members_(members), type_(type), memory_(memory), stream_(stream),

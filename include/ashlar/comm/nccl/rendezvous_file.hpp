@@ -160,7 +160,7 @@ class file_rendezvous {
 
 /// On rank 0, gives `id` to the other ranks and returns it. On the other ranks, ignores `id` and
 /// returns rank 0's id. Collective over all ranks of the program. After the deadline, throws
-/// ashlar::error that names the rank, the file and the missing ranks.
+/// ashlar::error that names the rank, the file and the first missing rank.
 inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
                                     std::chrono::milliseconds deadline) {
   return detail::share_id_at(detail::file_rendezvous(here, deadline), here.rank, id);

@@ -13,7 +13,7 @@
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
 //
 //   fault   wrong_size     the ranks were given different numbers of ranks
-//           taken_twice    two processes claim the same rank
+//           taken_twice    two processes claim the same rank, or a rank is out of range
 //           incomplete     the deadline has passed; the answer contains the number of missing ranks
 //
 // The job's name (ASHLAR_JOB_ID) is the token by which rank 0 knows its ranks. A peer that sends
@@ -132,9 +132,9 @@ class tcp_rendezvous {
             }};
   }
 
-  /// Listens on the loopback address if the ranks were given such an address, and otherwise on all
-  /// network interfaces, because the name by which other nodes reach this node may not belong to
-  /// any of this node's interfaces.
+  /// Listens on the loopback address if the ranks were given such an address. Otherwise listens on
+  /// all network interfaces, because the name by which other nodes reach this node may not belong
+  /// to any of this node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     // Many systems give a host's own name a loopback address. So only localhost and addresses in

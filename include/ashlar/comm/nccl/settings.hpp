@@ -13,7 +13,7 @@
 //                                       (comm/sum_order.hpp), so results have the same bits as on
 //                                       MPI. The number of bytes sent is the same.
 //
-// The variable has no effect on maxima and minima, whose bits are the same on every transport.
+// The variable does not change maxima and minima, whose bits are the same on every transport.
 
 #include <cstdlib>
 #include <string>

@@ -5,9 +5,9 @@
 
 // A socket for the rendezvous of ranks. It sends and receives complete messages, with deadlines.
 //
-// A signal that interrupts a call only repeats it.
+// If a signal interrupts a system call, the call is repeated.
 //
-//   wait_for    returns whether data or a connection arrives before the deadline
+//   wait_for    returns whether something happens before the deadline, such as the arrival of data
 //   read_all    returns false if the deadline passes or the peer closes the connection
 //   write_all   returns false if the peer closes the connection; it does not wait, because a
 //               message fits into the socket's buffer

@@ -9,8 +9,8 @@
 //
 //   publish · wait until all have arrived · copy or reduce · leave · wait until all have left
 //
-// An all-reduce that is larger than `small_all_reduce` bytes or in-place has more steps instead of
-// "copy or reduce":
+// An all-reduce that has more than `small_all_reduce` bytes, or is in-place on any member, has more
+// steps instead of "copy or reduce":
 //
 //   reduce my part · show it · wait until all have shown theirs · copy the others' parts
 //
@@ -22,8 +22,9 @@
 
 namespace ashlar::shared {
 
-/// Up to this many bytes, every rank computes the complete result of an all-reduce by itself.
-/// Reading all addends then takes less time than waiting once more for all members.
+/// Up to this many bytes, every rank computes the complete result of an all-reduce by itself,
+/// unless the all-reduce is in-place. Reading all addends then takes less time than waiting once
+/// more for all members.
 inline constexpr std::int64_t small_all_reduce = 32 * 1024;
 
 class direct_transfer {

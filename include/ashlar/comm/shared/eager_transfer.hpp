@@ -28,8 +28,9 @@ class eager_transfer {
     return what.largest_source * size_of(type) <= group.most_staged;
   }
 
-  /// Requires carries(what, type, group). All arguments must outlive this object. `source` must not
-  /// be written before the transfer has ended, because any call of advance() may copy it.
+  /// Requires carries(what, type, group). `what`, `group` and the arrays must outlive this object.
+  /// `source` must not be written before the transfer has ended, because any call of advance() may
+  /// copy it.
   eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
                  std::uint64_t epoch, void const* source, void* target)
       : what_(&what), group_(&group), sync_(group, epoch, what, type), source_(source, type),

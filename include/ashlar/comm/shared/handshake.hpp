@@ -13,14 +13,19 @@
 // acquire load.
 //
 //   1 publish   A rank writes the locations of its source and target shard and the fingerprint of
-//               its transfer into its slot, then sets arrived := epoch. Until rule 5 it does not
-//               write to its source, nor to the part of its target that rule 3 shows.
+//               its transfer into its slot, then sets arrived := epoch. From now on until rule 5 it
+//               does not write to its source (in-place transfers: see below).
 //   2 read      A rank reads a member's source only once that member's arrived >= epoch.
 //   3 show      Only in an all-reduce: when a rank has reduced its part of the result into its
-//               target, it sets shown := epoch. Others copy this part once shown >= epoch.
+//               target, it sets shown := epoch. Others copy this part once shown >= epoch. Until
+//               rule 5 the rank does not write to this part again.
 //   4 leave     After its last read of other ranks' memory, a rank sets left := epoch.
 //   5 end       Once left >= epoch for every member, a rank may write or free its shards, and may
 //               write its slot for the next epoch.
+//
+// In an in-place all-reduce, the source is the target. A rank then writes to its source, but only
+// where no other rank still reads addends. Before rule 3 it writes its own part, of which only this
+// rank reads addends. It writes the other parts once shown >= epoch for every member.
 //
 // Because of rules 1 to 3, no rank reads a shard before it is written. Because of rules 4 and 5, no
 // rank overwrites a shard that is still being read. Epochs only grow.
@@ -63,8 +68,8 @@ namespace ashlar::shared {
 /// The offset of a shard that is outside its owner's shared window.
 inline constexpr std::int64_t not_shared = -1;
 
-/// The size in bytes of a stage. A stage is a buffer in shared memory for a small shard. Copying
-/// this many bytes takes less time than a context switch between ranks on one core.
+/// The size in bytes of a stage. Copying this many bytes takes less time than a context switch
+/// between ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
 /// The size in bytes of the largest shard that is copied to a stage if every rank has a core of its
 /// own. In that case, a stage saves only one access to another core's cache.
@@ -118,8 +123,8 @@ class handshake {
     mine_->target = target;
     publish();
   }
-  /// Announces that this rank has copied its shard to its stage. The stage is a buffer in shared
-  /// memory.
+  /// Announces that this rank has arrived at this epoch. In an eager transfer, the shard must be in
+  /// its stage before this call.
   void publish() const {
     mine_->what[epoch_ % 4].store(fingerprint_, std::memory_order_relaxed);
     mine_->arrived.store(epoch_, std::memory_order_release);

@@ -6,8 +6,8 @@
 // Obtains and frees the pages of shared memory. The system may promise more shared memory than it
 // can provide. The first access to a page that it cannot provide would kill the program (SIGBUS).
 //
-//   obtain_pages      makes the system fill a range with zeros, which reports missing pages as an
-//                     error and does not kill the program
+//   obtain_pages      makes the system fill a range with zeros; if pages are missing, the filling
+//                     ends early and the program is not killed
 //   give_back_pages   frees the pages of a range for others; its addresses remain valid
 
 #include <cerrno>

@@ -8,9 +8,9 @@
 // rank applies to all ranks. If the value on any rank is invalid, creating the mesh throws on all
 // ranks (mpi/agreed_settings.hpp):
 //
-//   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
-//                          off          nothing is shared: all communication uses messages
-//                          512MiB 4GiB  bytes per rank (units: support/parse_bytes.hpp)
+//   ASHLAR_SHARED_MEMORY   unset          the ranks share a quarter of the free shared memory
+//                          off            nothing is shared: all communication uses messages
+//                          512MiB, 4GiB   so much per rank (units: support/parse_bytes.hpp)
 //
 // Results are the same, bit for bit, in all cases. Pages are allocated as tensors need them.
 // Tensors for which there is no shared memory are allocated on the heap and sent as messages.

@@ -23,7 +23,7 @@
 namespace ashlar::watch {
 
 /// Returns the paragraph. `reports` has one report for each rank of `t`, in the order of ranks.
-/// Returns an empty string if no rank waits.
+/// Returns an empty string if no rank waits in an operation.
 ASHLAR_INLINE std::string diagnose(topology const& t, std::span<rank_report const> reports);
 
 /// Returns a text such as "5.1 s" or "61 s".

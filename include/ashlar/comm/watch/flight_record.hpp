@@ -4,7 +4,8 @@
 #pragma once
 
 // Records the last operations of a rank on its mesh, to diagnose an operation that does not end. An
-// operation is a transfer, or something else that all ranks do together, such as a barrier.
+// operation is a transfer, or something else that ranks do together, such as a barrier or a
+// crossing.
 //
 // The program's thread writes the record, and the watchdog's thread reads it. To keep this cheap,
 // the program's thread never reads the clock: the watchdog advances a coarse clock (tick).
@@ -54,8 +55,8 @@ class flight_record {
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
-  /// Records that an operation other than a transfer began. All ranks of the mesh, or of one of its
-  /// parts, take part in such an operation. `what` must be a literal, such as "a barrier".
+  /// Records that an operation other than a transfer began. All ranks of the mesh or of the part
+  /// take part in such an operation. `what` must be a literal, such as "a barrier".
   std::uint64_t began(char const* what, int part = 0) { return add({}, 0, what, nullptr, part); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
@@ -197,7 +198,7 @@ class flight_record {
   std::atomic<std::int64_t> step_{-1};
   std::atomic<char const*> work_{nullptr};
   std::atomic<int> waits_{0};             // how many objects of class waiting exist
-  std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
+  std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits; services
   std::atomic<clock::rep> now_{0};        // the coarse clock
   std::uint64_t seen_events_ = 0;         // events_ at the last tick
   // The time of the last tick at which events_ had changed or the rank did not wait.

@@ -27,9 +27,10 @@ namespace ashlar::watch {
 ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diagnosis,
                                       std::span<rank_report const> reports);
 
-/// Writes `text` to a new file "ashlar_flight_<rank>_<process>.json" in `folder`. Returns a
-/// sentence for the user that names the file, or says why there is none. Returns an empty text if
-/// `folder` is empty. Never throws, because a more important error is being reported.
+/// Writes `text` to a new file "ashlar_flight_<rank>_<process>.json" in `folder`. If this file
+/// exists, a number follows the process. Returns a sentence for the user that names the file, or
+/// says why there is none. Returns an empty text if `folder` is empty. Never throws, because a more
+/// important error is being reported.
 ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
                                             std::string const& text) noexcept;
 

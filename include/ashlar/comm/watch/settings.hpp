@@ -29,7 +29,8 @@ struct settings {
   bool is_on() const { return timeout.count() > 0; }
 };
 
-/// Throws ashlar::error if ASHLAR_TIMEOUT has none of the forms above.
+/// Throws ashlar::error if ASHLAR_TIMEOUT has none of the forms above, or if its number is not from
+/// 0.1 to 1000000.
 ASHLAR_INLINE settings settings_from_environment();
 
 }  // namespace ashlar::watch

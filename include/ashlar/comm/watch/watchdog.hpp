@@ -58,8 +58,9 @@ class watchdog {
   /// by the thread of the transport's own watchdog.
   std::optional<std::string> explain(std::string const& why);
 
-  /// Starts to watch. `acts` tells whether this object notices waits itself, or only answers
-  /// explain(). `ranks` has the contacts of all ranks.
+  /// Starts to watch. `acts` tells whether this object notices by itself that its rank waits. If
+  /// not, it looks for the cause of a wait only when explain() is called. `ranks` has the contacts
+  /// of all ranks.
   void start(bool acts, int rank, std::vector<contact> ranks,
              std::span<std::int32_t const, token_words> secret);
 

@@ -53,7 +53,8 @@ struct checkpoint_index {
 
 inline constexpr int checkpoint_version = 1;
 /// The largest number of steps that an index may state. With this limit, the product of steps and
-/// micro-batches, which a continued training counts, does not overflow.
+/// micro-batches, which a continued training counts, does not overflow with fewer than 2^23
+/// micro-batches.
 inline constexpr std::int64_t most_steps = std::int64_t(1) << 40;
 
 /// Writes an index, which completes a checkpoint. Throws ashlar::error if it cannot be written.

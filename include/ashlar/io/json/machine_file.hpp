@@ -14,10 +14,10 @@
 // "intra" describes the links inside a node and "inter" the links between nodes, by the seconds per
 // message (alpha) and per byte (beta). Each of these two entries may also have links for single
 // collectives, such as "all-reduce" here. "gemm_half" says how much slower small matrix products
-// are (machine/gemm.hpp). "flow", the seconds per byte of one flow between nodes, is 0 if it is
-// missing. The note is optional. Files of version 1 have no note, no links for
-// single collectives and no gemm_half. Unknown keys are errors, so that misspelt keys are not
-// ignored.
+// are (machine/gemm.hpp). "flow", the least seconds per byte from one rank to a rank of another
+// node, is 0 (no limit) if it is missing. The note is optional. Files of version 1 have no note, no
+// links for single collectives, no gemm_half and no flow. Unknown keys are errors, so that misspelt
+// keys are not ignored.
 
 #include <cstdio>
 #include <limits>

@@ -4,8 +4,8 @@
 #pragma once
 
 // The numbers in a plan file (plan_file.hpp) or a pipeline file (pipeline_file.hpp), and the
-// entries that each version of these files permits. All functions throw ashlar::error, with the
-// name of the entry, if the entry is not a number of the right kind.
+// entries that each version of these files permits. The functions that read an entry throw
+// ashlar::error with its name if it is not a number of the right kind.
 
 #include <limits>
 #include <string>
@@ -65,7 +65,8 @@ inline int delay_of(nlohmann::json const& p) {
   return steps < 0 || steps > search::most_delay ? -1 : static_cast<int>(steps);
 }
 
-/// Returns how many micro-batches take turns (step/turns.hpp) in the plan of a file.
+/// Returns how many micro-batches take turns (step/turns.hpp) in the plan of a file, or 1 if the
+/// file does not say.
 inline int interleaved_of(nlohmann::json const& j) {
   if (!j.contains("interleaved")) return 1;
   auto const n = whole_number(j.at("interleaved"), "interleaved");
@@ -85,8 +86,8 @@ inline int plain_steps_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
-/// Returns the staleness (plan::staleness) of a file, or -1 if the number is out of range. The
-/// caller refuses -1.
+/// Returns the staleness (plan::staleness) of a file, or search::synchronous if the file has none.
+/// Returns -1 if the number is out of range; the caller refuses -1.
 inline int staleness_of(nlohmann::json const& j) {
   if (!j.contains("staleness")) return search::synchronous;
   auto const n = whole_number(j.at("staleness"), "staleness");

@@ -72,7 +72,7 @@ inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topolog
   return first == end ? std::array{0, end} : std::array{first, end};
 }
 
-/// Returns a number with four digits and, in every locale, a decimal point.
+/// Returns a number with at most four significant digits and, in every locale, a decimal point.
 inline std::string number(double value) {
   char text[32];
   auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 4);
