@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/device/cuda/along_dim.hpp>
 #include <ashlar/device/cuda/columns.hpp>
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/map.hpp>

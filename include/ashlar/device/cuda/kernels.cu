@@ -4,6 +4,7 @@
 // The one file of ashlar that nvcc compiles. It contains every kernel, for every element type. The
 // CMake function ashlar_enable_cuda(<target>) adds this file to a program.
 
+#include <ashlar/device/cuda/launch/along_dim.cuh>
 #include <ashlar/device/cuda/launch/attention.cuh>
 #include <ashlar/device/cuda/launch/columns.cuh>
 #include <ashlar/device/cuda/launch/cross_entropy.cuh>
