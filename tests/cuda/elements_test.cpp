@@ -12,6 +12,7 @@
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/random.hpp>
 #include <ashlar/device/cuda/reduce_dim.hpp>
+#include <ashlar/device/cuda/select.hpp>
 #include <ashlar/device/cuda/sum.hpp>
 #include <ashlar/device/cuda/update.hpp>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Compares reductions with the host's: sums, maxima and minima over one dimension, sums that are
-// added to existing values, indices of extrema, and cumulative sums. Maxima, minima, indices and
-// integer sums must be equal, other sums equal within rounding.
+// Compares kernels with the host's: sums, maxima and minima over one dimension, sums that are added
+// to existing values, indices of extrema, cumulative sums, choices between elements, conversions.
+// Sums of numbers that are not integers must be equal within rounding, other results exactly.
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +84,8 @@ void check_index_of_extremum(Machine& m) {
     }
 }
 
-/// Checks cumulative sums from both ends, also in place. The last case has several tiles of a block.
+/// Checks cumulative sums from both ends, also in place. In the last case, a line of a block has
+/// several tiles.
 template <class T, class Machine>
 void check_cumulative_sum(Machine& m) {
   std::vector<reduced_extents> cases(std::begin(cases_of_lines), std::end(cases_of_lines));
@@ -107,6 +108,37 @@ void check_cumulative_sum(Machine& m) {
       else CHECK(gap(apart, wide(y)) < 2 * tolerance<T>() + per_element * double(s.extent));
       cumulative_sum(m.queue(), on_x.data(), s.outer, s.extent, s.inner, from_end, on_x.data());
       CHECK(m.download(on_x) == apart);
+    }
+}
+
+/// Checks choices between two arrays, and between an array and a number, under a mask of type M.
+template <class M, class T, class Machine>
+void check_select_elements(Machine& m) {
+  using operand = ashlar::device::elements_or_number<T>;
+  for (std::int64_t const n : {0, 1, 8, 37})
+    for (int const skip : {0, 1}) {
+      auto const mask = values_to_reduce<M>(n);
+      std::vector<M> kept;
+      for (std::size_t i = 0; i < mask.size(); ++i) kept.push_back(i % 3 == 0 ? M(0) : mask[i]);
+      auto const x = values_to_reduce<T>(n);
+      std::vector<T> y(x.rbegin(), x.rend()), both, left, right;
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        bool const is_kept = kept[i] != static_cast<M>(0);
+        both.push_back(is_kept ? x[i] : y[i]);
+        left.push_back(is_kept ? x[i] : static_cast<T>(3));
+        right.push_back(is_kept ? static_cast<T>(3) : y[i]);
+      }
+      auto const on_mask = m.upload(kept, skip);
+      auto const on_x = m.upload(x, skip), on_y = m.upload(y, skip);
+      operand const in_x{on_x.data()}, in_y{on_y.data()}, number{nullptr, static_cast<T>(3)};
+      auto on_z = m.template make<T>(n, skip);
+      auto const chosen = [&](operand const& a, operand const& b) {
+        select_elements(m.queue(), on_mask.data(), a, b, n, on_z.data());
+        return m.download(on_z);
+      };
+      CHECK(chosen(in_x, in_y) == both);
+      CHECK(chosen(in_x, number) == left);
+      CHECK(chosen(number, in_y) == right);
     }
 }
 
@@ -160,6 +192,9 @@ void check_reductions(Machine& m) {
   check_cumulative_sum<double>(m);
   check_cumulative_sum<bfloat16>(m);
   check_cumulative_sum<std::int32_t>(m);
+  check_select_elements<float, float>(m);
+  check_select_elements<double, bfloat16>(m);
+  check_select_elements<std::int32_t, std::int64_t>(m);
   check_added_sums<float>(m);
   check_added_sums<bfloat16>(m);
   check_conversion<double, bfloat16>(m);

@@ -157,8 +157,8 @@ ill_formed argmin(X const&) {
 }
 
 /// Returns the cumulative sums along dim Dim: element k of a line is the sum of the elements 0 to k
-/// of this line of x. On the host they are added in this order. Each sum is rounded once. Communicates nothing. Throws
-/// ashlar::error if a run-time placement matches no row of the table.
+/// of this line of x. On the host they are added in this order. Each sum is rounded once.
+/// Communicates nothing. Throws ashlar::error if a run-time placement matches no row of the table.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> && locally_applicable<detail::cumulative_rule<X::rank, Dim>, X>
 auto cumulative_sum(X const& x) {

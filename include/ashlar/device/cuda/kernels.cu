@@ -13,6 +13,7 @@
 #include <ashlar/device/cuda/launch/map.cuh>
 #include <ashlar/device/cuda/launch/random.cuh>
 #include <ashlar/device/cuda/launch/reduce_dim.cuh>
+#include <ashlar/device/cuda/launch/select.cuh>
 #include <ashlar/device/cuda/launch/softmax.cuh>
 #include <ashlar/device/cuda/launch/strided.cuh>
 #include <ashlar/device/cuda/launch/sum.cuh>

@@ -14,7 +14,7 @@
 //   softmax_forward, softmax_backward, row_max, row_exp_sum, cross_entropy_target_logit,
 //   cross_entropy_expected_logit, cross_entropy_loss, cross_entropy_gradient,
 //   layer_norm_forward, embedding_forward, add_positions, add_positions_backward, dropout,
-//   index_of_extremum
+//   index_of_extremum, select_elements
 //
 // This file defines the other operations. The left column names their users:
 //
@@ -43,6 +43,7 @@
 #include <ashlar/device/cuda/nvtx.hpp>
 #include <ashlar/device/cuda/processor.hpp>
 #include <ashlar/device/cuda/reduce_dim.hpp>
+#include <ashlar/device/cuda/select.hpp>
 #include <ashlar/device/cuda/softmax.hpp>
 #include <ashlar/device/cuda/sum.hpp>
 #include <ashlar/device/cuda/update.hpp>
