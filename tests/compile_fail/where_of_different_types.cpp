@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: where: it takes a mask and two tensors of one element type, or one tensor and a number, all of one number of dimensions and on one type of processor.
+// expect: where: it takes a mask and two tensors of one element type, or one tensor and a number, all on one type of processor.
 
 // The two tensors have different element types, and where() does not convert them.
 

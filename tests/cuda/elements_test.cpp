@@ -6,11 +6,13 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/device/cuda/along_dim.hpp>
 #include <ashlar/device/cuda/columns.hpp>
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/random.hpp>
 #include <ashlar/device/cuda/reduce_dim.hpp>
+#include <ashlar/device/cuda/select.hpp>
 #include <ashlar/device/cuda/sum.hpp>
 #include <ashlar/device/cuda/update.hpp>
 

@@ -30,7 +30,8 @@ using device_mesh = ashlar::nccl::mesh;
 /// Checks the arithmetic of one and of two tensors, functions and reductions on every placement, in
 /// several element types.
 void check_operators(device_mesh const& m);
-/// Checks comparisons, extrema, conversions, means and rows of tables on every placement.
+/// Checks comparisons, extrema, choices between elements, indices of extrema, cumulative sums,
+/// conversions, means and rows of tables on every placement.
 void check_selections(device_mesh const& m);
 /// Checks products of matrices and vectors, einsums and permutations on many placements.
 void check_letters(device_mesh const& m);

@@ -42,7 +42,7 @@ TEST_CASE("cumulative sums are rounded once each, and may be written in place") 
     x.push_back(bfloat16(i == 0 ? 256.0f : 0.75f * static_cast<float>(i)));
   auto const before = x;
   std::vector<float> sums(2);
-  host::cumulative_sum(before.data(), 2, 3, 2, sums.data(), x.data());
+  host::cumulative_sum(before.data(), 2, 3, 2, false, sums.data(), x.data());
   for (std::size_t o = 0; o < 2; ++o)
     for (std::size_t i = 0; i < 2; ++i) {
       float sum = 0;
@@ -53,8 +53,10 @@ TEST_CASE("cumulative sums are rounded once each, and may be written in place") 
     }
   std::vector<std::int32_t> n{1, 2, 3, 2147483647};
   std::int32_t total = 0;
-  host::cumulative_sum<std::int32_t>(n.data(), 1, 4, 1, &total, n.data());
+  host::cumulative_sum<std::int32_t>(n.data(), 1, 4, 1, false, &total, n.data());
   CHECK(n == std::vector<std::int32_t>{1, 3, 6, -2147483643});
+  host::cumulative_sum<std::int32_t>(n.data(), 2, 2, 1, true, &total, n.data());
+  CHECK(n == std::vector<std::int32_t>{4, 3, -2147483637, -2147483643});
 }
 
 }  // namespace ashlar_test

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the CUDA kernels for reductions over a dimension, accumulated sums and conversions on an
-// emulated device. The emulation runs the threads once in rising and once in falling order of their
-// indices, so that results that depend on the order are noticed.
+// Runs the CUDA kernels for reductions over a dimension, indices of extrema, cumulative sums,
+// choices between elements, accumulated sums and conversions on an emulated device. The emulation
+// runs the threads once in rising and once in falling order of their indices, so that results that
+// depend on the order are noticed.
 
 #include <doctest/doctest.h>
 
+#include <ashlar/device/cuda/kernel/along_dim.hpp>
 #include <ashlar/device/cuda/kernel/map.hpp>
 #include <ashlar/device/cuda/kernel/reduce_dim.hpp>
+#include <ashlar/device/cuda/kernel/select.hpp>
 #include <ashlar/device/cuda/kernel/sum.hpp>
 
 #include "support/emulated_arrays.hpp"

@@ -40,12 +40,15 @@ operation of_two(std::string_view x, std::string_view y, std::string_view out,
           }};
 }
 
-operation where(std::string_view letters) {
-  return {lettered_operands({letters, letters, letters}), [=](pieces const& parts) {
-            return einsum({letters, letters, letters}, letters, parts,
+operation where(std::string_view mask, std::string_view x, std::string_view y,
+                std::string_view out) {
+  return {lettered_operands({mask, x, y}), [=](pieces const& parts) {
+            return einsum({mask, x, y}, out, parts,
                           [](auto const& v) { return v[0] > 0 ? v[1] : v[2]; });
           }};
 }
+double kept_or_two(double mask, double x) { return mask > 0 ? x : 2; }
+double two_or_kept(double mask, double x) { return mask > 0 ? 2 : x; }
 
 /// Returns the operation whose result is the first index of the largest element along dim `dim`.
 operation index_of_largest(int rank, int dim) {
@@ -176,9 +179,16 @@ TEST_CASE("the larger and the smaller of a tensor and a number pass maxima and m
 }
 
 TEST_CASE("where passes splits, and what is partial in both values") {
-  for (char const* const letters : {"m", "mn"})
-    check_table(ashlar::where_signatures(static_cast<int>(std::string_view(letters).size())),
-                {where(letters)});
+  for (char const* const all : {"m", "mn"})
+    check_table(ashlar::where_signatures(all, all, all, all), {where(all, all, all, all)});
+  check_table(ashlar::where_signatures("n", "mn", "mn", "mn"), {where("n", "mn", "mn", "mn")});
+  check_table(ashlar::where_signatures("mn", "n", "m", "mn"), {where("mn", "n", "m", "mn")});
+}
+
+TEST_CASE("where with a number passes splits, and maxima and minima") {
+  for (auto const& [mask, x] : {std::pair{"mn", "mn"}, {"n", "mn"}, {"mn", "n"}})
+    check_table(ashlar::where_number_signatures(mask, x, "mn"),
+                {of_two(mask, x, "mn", kept_or_two), of_two(mask, x, "mn", two_or_kept)});
 }
 
 TEST_CASE("a conversion passes sums if it is exact, and maxima if it keeps the order") {

@@ -17,12 +17,14 @@
 //                       is linear in x and y together for a given mask m
 //                       B, Pmax, Pmax -> Pmax   B, Pmax, B -> Pmax   B, B, Pmax -> Pmax, and the
 //                       same with Pmin; not B, P, B: the elements of y would count once per rank
+//   where(m, x, a)      S(d), S(d) -> S(d)   B, B -> B   B, Pmax -> Pmax   B, Pmin -> Pmin
+//                       not B, P: the number a would count once per rank
 //   cast, exact         S(d) -> S(d)   B -> B   P -> P   Pmax -> Pmax   Pmin -> Pmin
 //   cast, monotone      S(d) -> S(d)   B -> B            Pmax -> Pmax   Pmin -> Pmin
 //   cast, other         S(d) -> S(d)   B -> B            (cast_kind has the three kinds)
 //
-// An operand of a comparison, a maximum or a minimum may be repeated along some dims of the result.
-// Letters for the dims express this, as in signature/elementwise.hpp.
+// An operand of a comparison, a maximum, a minimum or `where` may be repeated along some dims of
+// the result. Letters for the dims express this, as in signature/elementwise.hpp.
 
 #include <cstdint>
 #include <limits>
@@ -58,18 +60,31 @@ constexpr signature_table monotone_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of where(mask, x, y) for operands of the same extents.
-constexpr signature_table where_signatures(int rank) {
+/// Returns the signature table of where(mask, x, y). Letters name the dims, in the same way as the
+/// arguments of alike_signatures.
+constexpr signature_table where_signatures(std::string_view mask, std::string_view x,
+                                           std::string_view y, std::string_view out) {
+  using detail::role_of;
   signature_table table;
   table.push_back({{broadcast(), broadcast(), broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d)
-    table.push_back({{split(d, 0), split(d, 0), split(d, 0)}, split(d, 0)});
+  for (char const letter : out)
+    table.push_back(
+        {{role_of(mask, letter), role_of(x, letter), role_of(y, letter)}, role_of(out, letter)});
   for (auto const op : {reduction::sum, reduction::max, reduction::min})
     table.push_back({{broadcast(), partial(op), partial(op)}, partial(op)});
   for (auto const op : {reduction::max, reduction::min}) {
     table.push_back({{broadcast(), partial(op), broadcast()}, partial(op)});
     table.push_back({{broadcast(), broadcast(), partial(op)}, partial(op)});
   }
+  return table;
+}
+
+/// Returns the signature table of where(mask, x, a) and where(mask, a, x) for a number a.
+constexpr signature_table where_number_signatures(std::string_view mask, std::string_view x,
+                                                  std::string_view out) {
+  auto table = alike_signatures(mask, x, out);
+  for (auto const op : {reduction::max, reduction::min})
+    table.push_back({{broadcast(), partial(op)}, partial(op)});
   return table;
 }
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// argmax, argmin and the cumulative sum along a dim d. They communicate nothing, and run on the
-// host only. A line along d has the elements whose indices differ only in dim d.
+// argmax, argmin and the cumulative sum along a dim d. They communicate nothing. A line along d has
+// the elements whose indices differ only in dim d.
 //
 //   argmax<d>(x), argmin<d>(x)   for each line along d: the index in the line of its largest or
 //                                smallest element, as std::int32_t. If several elements are equal,
@@ -13,7 +13,8 @@
 //   argmax(x), argmin(x)         the index of the largest or smallest element of x in row-major
 //                                order, by the same rules
 //   cumulative_sum<d>(x)         element k of each line along d becomes the sum of the line's
-//                                elements 0 to k
+//                                elements 0 to k. On a device, the elements of a long line may be
+//                                added in another order.
 //
 // The functions along a dim d refuse a split of d, and argmax(x) and argmin(x) refuse every split.
 // From a part of a line, argmax and argmin would find an index in the shard, which is not the index
@@ -23,9 +24,8 @@
 
 #include <limits>
 
-#include <ashlar/device/host/along_dim.hpp>
+#include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/along_dim.hpp>
-#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/lines.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
@@ -68,26 +68,25 @@ template <int Dim, reduction Op, distributed X>
 auto index_of(X const& x) {
   using T = typename X::value_type;
   using rule = index_rule<X::rank, Dim, Op>;
-  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
   auto const p = result_of<rule>(x);
   auto const extents = without_dims(x.extents(), 1u << Dim);
   auto y = empty<std::int32_t, X::rank - 1>(x.mesh(), extents, p);
   auto const n = x.extents()[Dim];
   if (extents.elements() > 0) check_indices(rule::name, x, n, " along dim " + std::to_string(Dim));
   lines const of(x.local_extents(), Dim);
-  device::host::index_of_extremum<Op>(static_cast<T const*>(x.data()), of.outer, of.extent,
-                                      of.inner, y.data());
+  index_of_extremum(x.mesh().processor(), Op, static_cast<T const*>(x.data()), of.outer, of.extent,
+                    of.inner, y.data());
   return y;
 }
 
 template <reduction Op, distributed X>
 auto index_of_all(X const& x) {
   using rule = index_of_all_rule<Op>;
-  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
   auto y = empty<std::int32_t, 0>(x.mesh(), {}, result_of<rule>(x));
   check_indices(rule::name, x, x.extents().elements(), "");
-  device::host::index_of_extremum<Op>(static_cast<typename X::value_type const*>(x.data()), 1,
-                                      x.local_elements(), 1, y.data());
+  auto const n = x.local_elements();  // 0 on ranks outside x's mesh, where nothing is searched
+  index_of_extremum(x.mesh().processor(), Op, static_cast<typename X::value_type const*>(x.data()),
+                    n > 0 ? 1 : 0, n, 1, y.data());
   return y;
 }
 
@@ -158,19 +157,17 @@ ill_formed argmin(X const&) {
 }
 
 /// Returns the cumulative sums along dim Dim: element k of a line is the sum of the elements 0 to k
-/// of this line of x, added in this order and rounded once. Communicates nothing. Throws
-/// ashlar::error if a run-time placement matches no row of the table.
+/// of this line of x. On the host they are added in this order. Each sum is rounded once.
+/// Communicates nothing. Throws ashlar::error if a run-time placement matches no row of the table.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> && locally_applicable<detail::cumulative_rule<X::rank, Dim>, X>
 auto cumulative_sum(X const& x) {
   using T = typename X::value_type;
-  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("cumulative_sum"));
   auto const p = detail::result_of<detail::cumulative_rule<X::rank, Dim>>(x);
   auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
   detail::lines const of(x.local_extents(), Dim);
-  buffer<accumulation_t<T>> const sums(x.mesh().memory(), of.inner);
-  device::host::cumulative_sum(static_cast<T const*>(x.data()), of.outer, of.extent, of.inner,
-                               sums.data(), y.data());
+  cumulative_sum(x.mesh().processor(), x.mesh().memory(), static_cast<T const*>(x.data()), of.outer,
+                 of.extent, of.inner, false, y.data());
   return y;
 }
 template <int Dim, distributed X>

@@ -58,7 +58,10 @@ struct add_rule {
   static constexpr signature_table table_for(std::string_view x, std::string_view y,
                                              std::string_view out) {
     auto table = add_signatures(x, y, out);
-    signature_table sums;  // omits P(max), P(min): subtract_rule also uses this table
+    // P(max) and P(min) are left out. A rank that had no element to compare holds the identity of
+    // the reduction: for a maximum, the lowest integer or -infinity. The lowest integer plus a
+    // negative number overflows, and -infinity plus infinity is not a number.
+    signature_table sums;
     for (auto const& row : table)
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
     return sums;

@@ -26,20 +26,6 @@ inline std::int64_t product_of(std::span<std::int64_t const> of) {
   return n;
 }
 
-/// Writes to each element of z the sum of the row of x up to this element, or from this element on
-/// if `from_end`.
-template <class T>
-void cumulate_rows(T const* x, std::int64_t rows, std::int64_t cols, bool from_end, T* z) {
-  for (std::int64_t r = 0; r < rows; ++r, x += cols, z += cols) {
-    accumulation_t<T> sum(0);
-    for (std::int64_t k = 0; k < cols; ++k) {
-      auto const c = from_end ? cols - 1 - k : k;
-      sum += static_cast<accumulation_t<T>>(x[c]);
-      z[c] = static_cast<T>(sum);
-    }
-  }
-}
-
 /// Copies `outer` blocks of elements. Consecutive blocks are `from` elements apart in x and `to`
 /// elements apart in z.
 template <class Mesh, class T>
@@ -104,11 +90,13 @@ void select(Mesh const& m, graph const& g, int i, Sizes const& sizes, T const* u
     fill(m.processor(), T(0), count, z);
     return copy_blocks(m, outer, from, u, from, z + skipped, to);
   }
+  if (n.what == operation::cumulate) {
+    if (count > 0)
+      cumulative_sum(m.processor(), m.memory(), u, count / out.back(), out.back(), 1, n.number < 0,
+                     z);
+    return;
+  }
   if constexpr (Mesh::processor_type::is_host) {
-    if (n.what == operation::cumulate) {
-      if (count > 0) cumulate_rows(u, count / out.back(), out.back(), n.number < 0, z);
-      return;
-    }
     auto const ids = product_of(sizes(n.b));
     auto const table = n.what == operation::take_rows ? in_a : out;
     auto const columns = product_of(table.subspan(1));

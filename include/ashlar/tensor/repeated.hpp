@@ -166,31 +166,62 @@ void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const*
   }
 }
 
+/// An operand with the extents of the result's shard. If the operand is repeated along a dim, this
+/// is a copy, otherwise it is the operand's own array.
+template <class T>
+class spread_operand {
+ public:
+  using index = std::array<std::int64_t, max_rank + 1>;
+
+  /// `strides` are those of the operand `from` in the dims of the result, as repeated_strides
+  /// returns them. The copy is in memory of `m`.
+  template <class Mesh>
+  spread_operand(Mesh const& m, int rank, index const& extents, T const* from, index const& strides)
+      : spread_operand(m, rank, extents, from, strides, strides_of(rank, extents)) {}
+
+  T const* data() const { return data_; }
+
+ private:
+  template <class Mesh>
+  spread_operand(Mesh const& m, int rank, index const& extents, T const* from, index const& strides,
+                 index const& to)
+      : copy_(m.memory(), is_repeated(rank, extents, strides, to) ? elements(rank, extents) : 0),
+        data_(from) {
+    if (!is_repeated(rank, extents, strides, to)) return;
+    copy_strided(m.processor(), rank, extents.data(), from, strides.data(), copy_.data(),
+                 to.data());
+    data_ = copy_.data();
+  }
+
+  static std::int64_t elements(int rank, index const& extents) {
+    std::int64_t n = 1;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) n *= extents[d];
+    return n;
+  }
+  static index strides_of(int rank, index const& extents) {
+    index to{};
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(rank); d-- > 0; step *= extents[d]) to[d] = step;
+    return to;
+  }
+  static bool is_repeated(int rank, index const& extents, index const& strides, index const& to) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d)
+      if (extents[d] != 1 && strides[d] != to[d]) return true;
+    return false;
+  }
+
+  buffer<T> copy_;
+  T const* data_;
+};
+
 /// Computes z = f(x, y) on a device. First copies each operand that is repeated to an array with
 /// the extents of the result.
 template <class Mesh, class F, class T>
 void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const* x, T const* y,
                   T* z) {
-  std::int64_t const n = loop.elements();
-  std::array<std::int64_t, max_rank + 1> to{};
-  std::int64_t step = 1;
-  for (auto d = static_cast<std::size_t>(loop.rank); d-- > 0; step *= loop.extents[d]) to[d] = step;
-  auto const is_repeated = [&](auto const& strides) {
-    for (std::size_t d = 0; d < static_cast<std::size_t>(loop.rank); ++d)
-      if (loop.extents[d] != 1 && strides[d] != to[d]) return true;
-    return false;
-  };
-  buffer<T> const a(m.memory(), is_repeated(loop.x) ? n : 0),
-      b(m.memory(), is_repeated(loop.y) ? n : 0);
-  auto const spread = [&](T const* from, auto const& strides, buffer<T> const& target) {
-    if (!is_repeated(strides)) return from;
-    copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), target.data(),
-                 to.data());
-    return static_cast<T const*>(target.data());
-  };
-  T const* const whole_x = spread(x, loop.x, a);
-  T const* const whole_y = spread(y, loop.y, b);
-  map(m.processor(), f, whole_x, whole_y, n, z);
+  spread_operand<T> const a(m, loop.rank, loop.extents, x, loop.x),
+      b(m, loop.rank, loop.extents, y, loop.y);
+  map(m.processor(), f, a.data(), b.data(), loop.elements(), z);
 }
 
 /// Writes f(x, y) to the shard of z, whose placement `Rule` has accepted.

@@ -197,7 +197,7 @@
   "partial tensors."
 #define ASHLAR_SAYS_WHERE_OPERANDS                                                                 \
   "where: it takes a mask and two tensors of one element type, or one tensor and a number, all "   \
-  "of one number of dimensions and on one type of processor."
+  "on one type of processor."
 #define ASHLAR_SAYS_ON_HOST(name) name ": devices have no kernel for it, so it runs on the host."
 #define ASHLAR_SAYS_CAST                                                                           \
   "cast: the operand is partial, and the conversion of a sum is not the sum of the conversions, "  \

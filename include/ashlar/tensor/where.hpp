@@ -4,16 +4,25 @@
 #pragma once
 
 // where(mask, x, y): the elements of x where the mask is not 0, and those of y elsewhere. x or y
-// may be a number. The mask may have any element type. Nothing is communicated. where runs on the
-// host only.
+// may be a number. The mask may have any element type. Nothing is communicated.
 //
 //   where(x < y, x, y)   where(mask, x, 0)   where(mask, 1, y)
 //
-// On each mesh axis, all operands have the same split or all are B. If the mask is B, x and y may
-// also both be partial sums, since the result is linear in x and y together. If one of them is a
-// number, the other may not be partial: each addend would get the number. The signature tables,
-// also for partial maxima and minima, are in signature/selection.hpp.
+// Each operand may be repeated along dims of the result, as in where(padded, x, 0) for a mask of
+// one row. The dims are matched from the last one on (signature/dim_letters.hpp). An operand that
+// is repeated is copied to the extents of the result first.
+//
+// On each mesh axis, all operands have the same split or all are B; an operand that is repeated
+// along the split dim is B. If the mask is B, x and y may also both be partial sums, since the
+// result is linear in x and y together. If one of them is a number, the other may not be a partial
+// sum: each addend would get the number. The signature tables, also for partial maxima and minima,
+// are in signature/selection.hpp.
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <ashlar/device/elements_or_number.hpp>
 #include <ashlar/signature/selection.hpp>
 #include <ashlar/tensor/apply_rule.hpp>
 #include <ashlar/tensor/scalar_operators.hpp>
@@ -21,76 +30,139 @@
 namespace ashlar {
 namespace detail {
 
-template <int Rank>
-struct where_rule {
-  static constexpr char const* name = "where";
-  static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
-  static constexpr signature_table table() { return where_signatures(Rank); }
-};
-template <int Rank>
-struct where_number_rule {
-  static constexpr char const* name = "where";
-  static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
-  static constexpr signature_table table() { return alike_signatures(Rank); }
-};
+template <int MaskRank, int... Ranks>
+inline constexpr int rank_of_where = std::max({MaskRank, Ranks...});
 
-/// Holds if Mask can be the mask for a tensor of type X: it has as many dims and is on the same
-/// type of processor. Its elements may have any type.
+template <int MaskRank, int XRank, int YRank>
+struct where_rule {
+  static constexpr int rank = rank_of_where<MaskRank, XRank, YRank>;
+  static constexpr char const* name = "where";
+  static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
+  static constexpr signature_table table_for(std::string_view mask, std::string_view x,
+                                             std::string_view y) {
+    return where_signatures(mask, x, y, letters(rank));
+  }
+  static constexpr signature_table table() {
+    return table_for(last_letters(MaskRank, rank), last_letters(XRank, rank),
+                     last_letters(YRank, rank));
+  }
+};
+template <int MaskRank, int XRank>
+struct where_number_rule {
+  static constexpr int rank = rank_of_where<MaskRank, XRank>;
+  static constexpr char const* name = "where";
+  static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
+  static constexpr signature_table table_for(std::string_view mask, std::string_view x) {
+    return where_number_signatures(mask, x, letters(rank));
+  }
+  static constexpr signature_table table() {
+    return table_for(last_letters(MaskRank, rank), last_letters(XRank, rank));
+  }
+};
+template <class Mask, class X, class Y>
+using where_rule_for = where_rule<Mask::rank, X::rank, Y::rank>;
 template <class Mask, class X>
-concept mask_for = distributed<Mask> && distributed<X> && Mask::rank == X::rank &&
+using where_number_rule_for = where_number_rule<Mask::rank, X::rank>;
+
+/// Holds if Mask can be the mask for a tensor of type X: it is on the same type of processor. Its
+/// elements may have any type.
+template <class Mask, class X>
+concept mask_for = distributed<Mask> && distributed<X> &&
                    std::same_as<typename Mask::processor_type, typename X::processor_type>;
 
+/// Returns the extents of where(mask, operands..). Throws ashlar::error if two extents of a dim
+/// differ and neither is 1.
+template <distributed Mask, distributed... Operands>
+shape extents_of_where(Mask const& mask, Operands const&... operands) {
+  shape extents = mask.extents();
+  std::string names = describe(mask);
+  auto const match = [&](auto const& operand) {
+    auto const dims = match_dims(extents, operand.extents());
+    if (dims.failing_dim >= 0)
+      throw error("where", "the extents differ: " + names + " and " + describe(operand) + ".");
+    extents = dims.extents;
+    names += ", " + describe(operand);
+  };
+  (match(operands), ...);
+  return extents;
+}
+
+/// Calls write(p), where p is the placement of the result of `Rule`, and returns what it returns.
+template <class Rule, class Write, distributed... Operands>
+auto where_at(shape const& extents, Write const& write, Operands const&... operands) {
+  if constexpr (((Operands::rank == Rule::rank) && ...))
+    if (((operands.extents() == extents) && ...)) return write(result_of<Rule>(operands...));
+  auto const value = result_value<Rule>(
+      Rule::table_for(repeated_letters(operands.extents(), extents).view()...), operands...);
+  // For typed operands, the compiler finds the same placement from their types.
+  if constexpr (all_static<Operands...>) return write(result_of<Rule>(operands...));
+  else return write(value);
+}
+
+/// An operand of where in the extents of the shard of the result z.
+template <distributed X, distributed Z>
+spread_operand<typename X::value_type> spread_to(X const& x, Z const& z) {
+  typename spread_operand<typename X::value_type>::index extents{};
+  for (int d = 0; d < Z::rank; ++d) extents[static_cast<std::size_t>(d)] = z.local_size(d);
+  return {z.mesh(), Z::rank, extents, x.data(),
+          repeated_strides(repeated_letters(x.extents(), z.extents()), Z::rank,
+                           [&](int d) { return x.local_size(d); })};
+}
+
 /// Writes x(i) to element i of z's shard where the mask is not 0, and y(i) elsewhere.
-template <distributed Mask, distributed Z, class X, class Y>
-void choose(Mask const& mask, Z const& z, X x, Y y) {
-  static_assert(Z::processor_type::is_host, ASHLAR_SAYS_ON_HOST("where"));
-  using T = typename Z::value_type;
-  using M = typename Mask::value_type;
-  M const* const chosen = mask.data();
-  T* const out = z.data();
-  for (std::int64_t i = 0; i < z.local_elements(); ++i)
-    out[i] = chosen[i] != static_cast<M>(0) ? x(i) : y(i);
+template <distributed Mask, distributed Z, class T>
+void select_into(Mask const& mask, Z const& z, device::elements_or_number<T> const& x,
+                 device::elements_or_number<T> const& y) {
+  if (z.local_elements() == 0) return;
+  auto const chosen = spread_to(mask, z);
+  select_elements(z.mesh().processor(), chosen.data(), x, y, z.local_elements(), z.data());
 }
 
 /// Returns where(mask, x, a), or where(mask, a, x) if `Swapped`.
 template <bool Swapped, distributed Mask, distributed X>
 auto where_number(Mask const& mask, X const& x, accumulation_t<typename X::value_type> a) {
   using T = typename X::value_type;
-  auto const p = result_of<where_number_rule<X::rank>>(mask, x);
-  same_extents("where", mask, x);
-  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  T const* const values = x.data();
-  auto const element = [=](std::int64_t i) { return values[i]; };
-  auto const number = [v = static_cast<T>(a)](std::int64_t) { return v; };
-  if constexpr (Swapped) choose(mask, z, number, element);
-  else choose(mask, z, element, number);
-  return z;
+  using rule = where_number_rule_for<Mask, X>;
+  auto const extents = extents_of_where(mask, x);
+  auto const write = [&](auto const& p) {
+    auto z = empty<T, rule::rank>(x.mesh(), extents, p);
+    if (z.local_elements() == 0) return z;
+    auto const values = spread_to(x, z);
+    device::elements_or_number<T> const elements{values.data()}, number{nullptr, static_cast<T>(a)};
+    select_into(mask, z, Swapped ? number : elements, Swapped ? elements : number);
+    return z;
+  };
+  return where_at<rule>(extents, write, mask, x);
 }
 
 }  // namespace detail
 
 /// Returns a tensor of x[i] where mask[i] is not 0, and of y[i] elsewhere. Communicates nothing.
-/// Throws ashlar::error if the extents differ, or if run-time placements match no row of the table.
+/// Throws ashlar::error if the extents do not match, or if run-time placements match no row of the
+/// table.
 template <distributed Mask, distributed X, distributed Y>
-  requires detail::mask_for<Mask, X> && detail::alike<X, Y> &&
-           locally_applicable<detail::where_rule<X::rank>, Mask, X, Y>
+  requires detail::mask_for<Mask, X> && detail::combinable<X, Y> &&
+           locally_applicable<detail::where_rule_for<Mask, X, Y>, Mask, X, Y>
 auto where(Mask const& mask, X const& x, Y const& y) {
   using T = typename X::value_type;
-  auto const p = detail::result_of<detail::where_rule<X::rank>>(mask, x, y);
-  detail::same_extents("where", mask, x);
-  detail::same_extents("where", x, y);
-  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  T const *const left = x.data(), *const right = y.data();
-  detail::choose(
-      mask, z, [=](std::int64_t i) { return left[i]; }, [=](std::int64_t i) { return right[i]; });
-  return z;
+  using rule = detail::where_rule_for<Mask, X, Y>;
+  auto const extents = detail::extents_of_where(mask, x, y);
+  auto const write = [&](auto const& p) {
+    auto z = empty<T, rule::rank>(x.mesh(), extents, p);
+    if (z.local_elements() == 0) return z;
+    auto const left = detail::spread_to(x, z), right = detail::spread_to(y, z);
+    detail::select_into(mask, z, device::elements_or_number<T>{left.data()},
+                        device::elements_or_number<T>{right.data()});
+    return z;
+  };
+  return detail::where_at<rule>(extents, write, mask, x, y);
 }
 
 /// Returns a tensor of x[i] where mask[i] is not 0, and of the number a elsewhere. Communicates
 /// nothing. Throws ashlar::error if the extents or the run-time placements do not fit.
 template <distributed Mask, distributed X, class Scalar>
   requires detail::mask_for<Mask, X> && detail::scalar_for<Scalar, X> &&
-           locally_applicable<detail::where_number_rule<X::rank>, Mask, X>
+           locally_applicable<detail::where_number_rule_for<Mask, X>, Mask, X>
 auto where(Mask const& mask, X const& x, Scalar const& a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("where"));
   return detail::where_number<false>(mask, x,
@@ -101,7 +173,7 @@ auto where(Mask const& mask, X const& x, Scalar const& a) {
 /// nothing. Throws ashlar::error if the extents or the run-time placements do not fit.
 template <distributed Mask, class Scalar, distributed Y>
   requires detail::mask_for<Mask, Y> && detail::scalar_for<Scalar, Y> &&
-           locally_applicable<detail::where_number_rule<Y::rank>, Mask, Y>
+           locally_applicable<detail::where_number_rule_for<Mask, Y>, Mask, Y>
 auto where(Mask const& mask, Scalar const& a, Y const& y) {
   static_assert(detail::keeps_fraction<Scalar, Y>, ASHLAR_SAYS_FRACTION("where"));
   return detail::where_number<true>(mask, y,
@@ -111,7 +183,7 @@ auto where(Mask const& mask, Scalar const& a, Y const& y) {
 namespace detail {
 /// Holds if where accepts operands of these types, whatever their placements.
 template <class Mask, class X, class Y>
-concept where_operands = (mask_for<Mask, X> && (alike<X, Y> || scalar_for<Y, X>)) ||
+concept where_operands = (mask_for<Mask, X> && (combinable<X, Y> || scalar_for<Y, X>)) ||
                          (mask_for<Mask, Y> && scalar_for<X, Y>);
 }  // namespace detail
 
@@ -119,15 +191,17 @@ template <distributed Mask, class X, class Y>
   requires(distributed<X> || distributed<Y>)
 ill_formed where(Mask const&, X const&, Y const&) {
   static_assert(detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE_OPERANDS);
-  static_assert(detail::matched_if<(detail::mask_for<Mask, X> && detail::alike<X, Y>),
-                                   detail::where_rule<Mask::rank>, Mask, X, Y>::fits,
-                ASHLAR_SAYS_WHERE);
-  static_assert(detail::matched_if<(detail::mask_for<Mask, X> && detail::scalar_for<Y, X>),
-                                   detail::where_number_rule<Mask::rank>, Mask, X>::fits,
-                ASHLAR_SAYS_WHERE);
-  static_assert(detail::matched_if<(detail::mask_for<Mask, Y> && detail::scalar_for<X, Y>),
-                                   detail::where_number_rule<Mask::rank>, Mask, Y>::fits,
-                ASHLAR_SAYS_WHERE);
+  if constexpr (detail::where_operands<Mask, X, Y>) {
+    if constexpr (!distributed<X>)
+      static_assert(detail::matched<detail::where_number_rule_for<Mask, Y>, Mask, Y>::fits,
+                    ASHLAR_SAYS_WHERE);
+    else if constexpr (!distributed<Y>)
+      static_assert(detail::matched<detail::where_number_rule_for<Mask, X>, Mask, X>::fits,
+                    ASHLAR_SAYS_WHERE);
+    else
+      static_assert(detail::matched<detail::where_rule_for<Mask, X, Y>, Mask, X, Y>::fits,
+                    ASHLAR_SAYS_WHERE);
+  }
   return {};
 }
 

@@ -23,15 +23,19 @@ TEST_CASE("formulas in float") {
 }
 
 TEST_CASE("an operator of a formula that has no kernel is refused") {
-  auto const net = nn::chain(nn::embedding(11, 6),
-                             nn::formula("sums", [](auto x) { return cumulative_sum<2>(x); }),
-                             nn::linear(6, 11));
+  auto const rows = nn::formula(
+      "rows",
+      [](auto x, auto table, auto w) {
+        return einsum<"abcd,d->abc">(take_rows(table, where(relu(x), 1, x - x)), w);
+      },
+      nn::weight("table", {2, 3}), nn::weight("w", {3}, nn::all_equal(1)));
+  auto const net = nn::chain(nn::embedding(11, 6), rows, nn::linear(6, 11));
   auto const problem = nn::describe<float>(net, nn::token_batch{1, 5, 1});
   fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const m(w, {{"gpu", 1}});
     auto const plan = search::optimal(problem, m.topology(), m.machine());
     auto const said = message_of([&] { nn::place<float>(net, m, plan, 7); });
-    if (!has(said, "sums: cumulative_sum runs on the host only, and this formula is placed on GPU "
+    if (!has(said, "rows: take_rows runs on the host only, and this formula is placed on GPU "
                    "ranks."))
       throw std::logic_error(said);
   });

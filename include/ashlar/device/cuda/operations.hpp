@@ -13,12 +13,13 @@
 //
 //   softmax_forward, softmax_backward, row_max, row_exp_sum, cross_entropy_target_logit,
 //   cross_entropy_expected_logit, cross_entropy_loss, cross_entropy_gradient,
-//   layer_norm_forward, embedding_forward, add_positions, add_positions_backward, dropout
+//   layer_norm_forward, embedding_forward, add_positions, add_positions_backward, dropout,
+//   index_of_extremum, select_elements
 //
 // This file defines the other operations. The left column names their users:
 //
 //   every net         map, gemm, gemm_batched_strided, linear_forward, add_column_sums, convert,
-//                     reduce_dim
+//                     reduce_dim, cumulative_sum
 //   single layers     layer_norm_backward, attention_forward, attention_backward,
 //                     embedding_backward
 //   training steps    add_sum, add_sum_of_squares, adam_w_update, sgd_update
@@ -31,6 +32,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <ashlar/device/cuda/along_dim.hpp>
 #include <ashlar/device/cuda/attention.hpp>
 #include <ashlar/device/cuda/columns.hpp>
 #include <ashlar/device/cuda/cross_entropy.hpp>
@@ -41,6 +43,7 @@
 #include <ashlar/device/cuda/nvtx.hpp>
 #include <ashlar/device/cuda/processor.hpp>
 #include <ashlar/device/cuda/reduce_dim.hpp>
+#include <ashlar/device/cuda/select.hpp>
 #include <ashlar/device/cuda/softmax.hpp>
 #include <ashlar/device/cuda/sum.hpp>
 #include <ashlar/device/cuda/update.hpp>
@@ -118,6 +121,13 @@ template <class Memory, class T>
 void reduce_dim(processor const& on, Memory&, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
   reduce_dim(on.stream, op, x, outer, extent, inner, y);
+}
+
+/// Writes the cumulative sums of each line of x [outer, extent, inner] to y (along_dim.hpp).
+template <class Memory, class T>
+void cumulative_sum(processor const& on, Memory&, T const* x, std::int64_t outer,
+                    std::int64_t extent, std::int64_t inner, bool from_end, T* y) {
+  cumulative_sum(on.stream, x, outer, extent, inner, from_end, y);
 }
 
 /// Computes dx, the gradient of the input x of a layer norm. Adds the gradients of gamma and beta

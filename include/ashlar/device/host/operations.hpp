@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <ashlar/device/elements_or_number.hpp>
+#include <ashlar/device/host/along_dim.hpp>
 #include <ashlar/device/host/attention_backward.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/device/host/combine.hpp>
@@ -56,6 +58,13 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else if constexpr (std::is_same_v<To, accumulation_t<From>>) widen(x, n, y);
   else if constexpr (std::is_same_v<From, accumulation_t<To>>) narrow(x, n, y);
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
+}
+
+/// Computes z[i] = x[i] where mask[i] is not 0, and z[i] = y[i] elsewhere, for 0 <= i < n.
+template <class M, class T>
+void select_elements(processor const&, M const* mask, elements_or_number<T> const& x,
+                     elements_or_number<T> const& y, std::int64_t n, T* z) {
+  for (std::int64_t i = 0; i < n; ++i) z[i] = mask[i] != static_cast<M>(0) ? x[i] : y[i];
 }
 
 /// Computes C = alpha op(A) op(B) + beta C, where op transposes a matrix or does nothing
@@ -142,6 +151,27 @@ void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std:
       narrow(static_cast<A const*>(sums.data()), inner, y + o * inner);
     }
   }
+}
+
+/// Writes to y [outer, inner] the index of the first largest (`op` is max) or smallest (`op` is
+/// min) element of each line of x [outer, extent, inner] (along_dim.hpp).
+template <class T>
+void index_of_extremum(processor const&, reduction op, T const* x, std::int64_t outer,
+                       std::int64_t extent, std::int64_t inner, std::int32_t* y) {
+  if (op == reduction::max) index_of_extremum<reduction::max>(x, outer, extent, inner, y);
+  else index_of_extremum<reduction::min>(x, outer, extent, inner, y);
+}
+/// Writes the cumulative sums of each line of x [outer, extent, inner] to y, from its first element
+/// on, or from its last one if `from_end` (along_dim.hpp). y may be x.
+template <class Memory, class T>
+void cumulative_sum(processor const&, Memory& memory, T const* x, std::int64_t outer,
+                    std::int64_t extent, std::int64_t inner, bool from_end, T* y) {
+  if (inner == 1) {  // needs no workspace
+    accumulation_t<T> sum;
+    return cumulative_sum(x, outer, extent, 1, from_end, &sum, y);
+  }
+  buffer<accumulation_t<T>> const sums(memory, inner);
+  cumulative_sum(x, outer, extent, inner, from_end, sums.data(), y);
 }
 
 /// Computes y = softmax of each row of x.

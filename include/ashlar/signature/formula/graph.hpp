@@ -165,8 +165,7 @@ struct node {
   constexpr bool is_selection() const { return what >= operation::cumulate; }
   /// Returns whether GPUs have a kernel for the operator.
   constexpr bool runs_on_devices() const {
-    return what != operation::cumulate && what != operation::take_rows &&
-           what != operation::add_rows;
+    return what != operation::take_rows && what != operation::add_rows;
   }
   /// Returns whether the node is a tensor that a pass gets.
   constexpr bool is_leaf() const { return a < 0; }

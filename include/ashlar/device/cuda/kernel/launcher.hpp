@@ -77,6 +77,13 @@ constexpr int threads_for(std::int64_t units) {
   return units <= warp ? warp : static_cast<int>((units + warp - 1) / warp * warp);
 }
 
+/// Returns whether a kernel along the middle dim of an array [outer, extent, inner] gives each line
+/// of `extent` elements to one thread. Then the threads of a warp read adjacent elements, or the
+/// lines are short. Otherwise the kernel gives each line to a block.
+constexpr bool one_thread_per_line(std::int64_t extent, std::int64_t inner) {
+  return inner >= warp || extent < 64;
+}
+
 /// Returns the number of thread blocks of a launch as CUDA's type. Throws ashlar::error if there
 /// are more than 2^31 - 1, which CUDA cannot launch.
 inline unsigned launched_blocks(char const* name, std::int64_t count) {

@@ -81,7 +81,7 @@ void launch_reduce_dim(Launcher const& launch, T const* x, std::int64_t outer, s
   using A = accumulation_t<T>;
   A const identity = identity_of<A>(Op);
   std::int64_t const results = outer * inner;
-  if (inner >= warp || extent < 64) {
+  if (one_thread_per_line(extent, inner)) {
     launch.for_each("reduce_dim", reduce_by_thread<Op, T>{x, extent, inner, identity, y}, results);
   } else {
     int const threads = threads_for(extent);
