@@ -34,7 +34,7 @@ struct batch_part {
 
 namespace detail {
 
-/// Replaces `a` by the smallest box that contains both boxes.
+/// Replaces `a` by the smallest box that contains `a` and `b`.
 inline void add_box(box& a, box const& b) {
   if (b.elements() == 0) return;
   if (a.elements() == 0) a = b;
