@@ -30,7 +30,8 @@ enum class attention_mask : signed char { causal, none };
 
 /// Runs the forward pass of an attention layer on the next tokens of sequences. The keys and values
 /// of earlier tokens are in the cache of the pass. The keys and values of the next tokens are added
-/// to it. This runs on the host only: nn::generator does not compile for other meshes.
+/// to this cache. The function runs on the host only: nn::generator does not compile for other
+/// meshes.
 template <class Call, class Y, class Sums>
 void forward_cached([[maybe_unused]] Call const& c,
                     [[maybe_unused]] device::host::grouped_extents const& e, [[maybe_unused]] Y* y,

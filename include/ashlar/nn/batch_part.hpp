@@ -11,7 +11,7 @@
 //             input in another way, for example to send it, this box is the whole input.
 //   context   the samples (indices of dim 0) whose context the rank's layers read. A context is
 //             a part of the batch beside the input (layer_spec::context).
-//   target    the box of the targets that belong to the rank's rows of the loss's input
+//   target    the box of the targets that belong to the rank's part of the loss's input
 //
 // In a pipeline, a rank's box is empty if none of the rank's stages reads these data.
 

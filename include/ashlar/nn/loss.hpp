@@ -13,7 +13,8 @@
 //   static bool leaves_out_targets(spec)                     optional: whether the mean of the loss
 //                                                            with this spec leaves out some targets
 //   static bool is_left_out(target)                          whether such a mean leaves out this
-//                                                            target. It has loss and gradient 0.
+//                                                            target. The loss of such a target and
+//                                                            its gradient are 0.
 //   auto forward(call) const                                 adds this rank's share of the summed
 //                                                            loss to *call.total() and returns
 //                                                            nn::made(no_output{}, ...)

@@ -97,8 +97,8 @@ class parameter {
   ~parameter() {}  // written out, so that it is compiled once, like the other member functions
 
   char const* name() const { return name_.text; }
-  /// Returns the name of the parameter in the whole net: the positions of its layer in the chains
-  /// and repeats around it, then the layer's name for it, such as "1.3.2.weight". No other
+  /// Returns the name of the parameter in the whole net: the positions of its layer in the chains,
+  /// repeats and branches around it, then the layer's name for it, such as "1.3.2.weight". No other
   /// parameter has this name. It does not depend on the mesh or the plan.
   std::string const& path() const { return path_; }
   /// Returns the number of the parameter's layer among the elements of the plan.
