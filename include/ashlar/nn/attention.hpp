@@ -30,7 +30,8 @@ enum class attention_mask : signed char { causal, none };
 
 /// Runs the forward pass of an attention layer on the next tokens of sequences. The keys and values
 /// of earlier tokens are in the cache of the pass. The keys and values of the next tokens are added
-/// to it. This runs on the host only: nn::generator does not compile for other meshes.
+/// to this cache. The function runs on the host only: nn::generator does not compile for other
+/// meshes.
 template <class Call, class Y, class Sums>
 void forward_cached([[maybe_unused]] Call const& c,
                     [[maybe_unused]] device::host::grouped_extents const& e, [[maybe_unused]] Y* y,
@@ -77,9 +78,9 @@ class attention_core {
     if (r == 4 && mask_ == attention_mask::causal) s.cached_values = 2 * s.y[3];
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], tokens, heads, s.y[r - 1], mask_ == attention_mask::causal}));
-    // The GEMM is one product of seq x seq x head_dim for each sequence and head. Bit d of the
-    // masks m and n stands for dim d of the input (gemm_dims). The sequence is dim 1, or dims 1 and
-    // 2 of an image.
+    // The GEMM is one product of seq x seq x head_dim for each sequence and head. Bit d of mask m
+    // stands for dim d of x, and bit d of mask n for dim d of y (gemm_dims). The sequence is dim 1
+    // of both, or dims 1 and 2 for images.
     s.gemm.m = s.gemm.n = r == 4 ? 1u << 1 : 3u << 1;
     s.gemm.fixed_k = s.y[r - 1];
     return s;

@@ -11,7 +11,7 @@
 //             input in another way, for example to send it, this box is the whole input.
 //   context   the samples (indices of dim 0) whose context the rank's layers read. A context is
 //             a part of the batch beside the input (layer_spec::context).
-//   target    the box of the targets that belong to the rank's rows of the loss's input
+//   target    the box of the targets that belong to the rank's part of the loss's input
 //
 // In a pipeline, a rank's box is empty if none of the rank's stages reads these data.
 
@@ -34,7 +34,7 @@ struct batch_part {
 
 namespace detail {
 
-/// Replaces `a` by the smallest box that contains both boxes.
+/// Replaces `a` by the smallest box that contains `a` and `b`.
 inline void add_box(box& a, box const& b) {
   if (b.elements() == 0) return;
   if (a.elements() == 0) a = b;

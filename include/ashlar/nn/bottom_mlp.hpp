@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The bottom MLP of DLRM, as a DESCRIPTION for the search only:
+// The bottom MLP of DLRM, described for the search only:
 //
 //   x [batch, n, d] -> y [batch, 1 + n, d]
 //

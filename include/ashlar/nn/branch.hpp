@@ -12,11 +12,11 @@
 //
 // In the backward pass, the gradients that f and g make for x are added. In a plan, a branch
 // consists of a begin element, the elements of f, a turn element, the elements of g, and an end
-// element. A plan chooses the placements at the begin and at the end. Both nets start from the
-// former and finish at the latter. So x can be redistributed before the branch and tensors can be
-// redistributed inside f and g, but a tensor that waits for the other net is not redistributed. The
-// turn computes nothing (step/problem.hpp). A net without layers is refused: that branch would be a
-// residual or a skip.
+// element. A plan chooses the placement at the begin, from which both nets start, and the placement
+// at the end, in which the outputs of both nets must be. So x can be redistributed before the
+// branch and tensors can be redistributed inside f and g, but a tensor that waits for the other net
+// is not redistributed. The turn computes nothing (step/problem.hpp). A net without layers is
+// refused: that branch would be a residual or a skip.
 //
 // A pipeline is not cut inside a branch. A plan recomputes a branch as a whole or not at all, so
 // segments inside it are ignored.

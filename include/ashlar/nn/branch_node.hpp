@@ -4,8 +4,9 @@
 #pragma once
 
 // Executes the two ends of residuals, skips and branches. A residual computes y = x + f(x), a skip
-// concatenates x and f(x), and a branch adds, multiplies or concatenates f(x) and g(x). In a plan,
-// each of the two ends is an element, besides the elements of f:
+// concatenates x and f(x), and a branch adds, multiplies or concatenates f(x) and g(x)
+// (formula_join.hpp has the end of a branch that a formula joins). In a plan, each of the two ends
+// is an element, besides the elements of f and g:
 //
 // - The begin passes x to both branches: to f and the skip branch, or to f and g. In the backward
 //   pass, it adds the gradients of both branches.

@@ -11,7 +11,7 @@
 //     of losses                 also targets()  scale()  total()
 //     of layers with a context  also context<Rank>()
 //   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>() rows<K>()
-//   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
+//   every pass                  mesh()  processor()  memory()  spec()  at()  has_parameter(k)
 //
 // A forward pass returns its output and the values that the backward pass needs:
 //
@@ -57,8 +57,8 @@ struct ranks {
   static constexpr int of(int k) { return k < count ? all()[static_cast<std::size_t>(k)] : 0; }
 };
 
-/// The types of all tensors of a placed layer. The class At gives the placements of these tensors
-/// (choice.hpp).
+/// The types of all tensors of a placed layer. XValue is the element type of x: int32 for ids, else
+/// T. The class At gives the placements of the tensors (choice.hpp).
 template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
           class At>
 struct layer_types {
@@ -146,7 +146,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< in a pass, they are split like the rows of the loss's input
+  any_tensor<Processor> targets;  ///< in a pass, the dims that x has too are split like those of x
   double scale = 1;               ///< the factor of the gradient: 1 / (targets in the step's mean)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };

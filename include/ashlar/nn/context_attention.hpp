@@ -16,11 +16,10 @@
 // Plans may split the samples (dim 0), the heads and, if the sequence is long, the dims of seq
 // (signature/network.hpp). If seq is split, every rank computes the keys and values of the whole
 // context and the gradient of their weight. So seq may be split only if these products are a small
-// part of the work (most_repeated_flops). Every rank has the whole context and reads the part that
-// belongs to its samples, so nothing is communicated. For the backward pass, keys and values are
-// kept, but not the scores. In a net, all layers with a context read the same context. Its values
-// follow the input of each micro-batch (model.hpp). Initialization: normal deviates of variance
-// 1 / width.
+// part of the work (most_repeated_flops). Every rank gets the context of its samples as a part of
+// the batch, so nothing is communicated. For the backward pass, keys and values are kept, but not
+// the scores. In a net, all layers with a context read the same context. Its values follow the
+// input of each micro-batch (model.hpp). Initialization: normal deviates of variance 1 / width.
 
 #include <cmath>
 
@@ -44,7 +43,7 @@ class context_attention {
  public:
   using parameters = ranks<3>;
 
-  /// Throws ashlar::error unless the context has a token and a feature.
+  /// Throws ashlar::error unless the context has at least one token and one feature.
   constexpr explicit context_attention(context_size const& context) : context_(context) {
     if (context.length < 1 || context.width < 1)
       throw error("nn::context_attention",
@@ -70,7 +69,7 @@ class context_attention {
     double const scores = values / static_cast<double>(x[r - 1]) * length;
     s.forward_flops = projection + 4 * values * length;
     s.backward_flops = projection + 10 * values * length;
-    double const undivided = 2 * projection;  // by a split of seq
+    double const undivided = 2 * projection;  // the flops that a split of seq does not divide
     s.rows = context_attention_training_rows(
         r, undivided <= most_repeated_flops * (s.forward_flops + s.backward_flops));
     s.forward_values = keys_values + 2 * scores;

@@ -71,8 +71,8 @@ class convolution {
     auto const window = static_cast<double>(in_ * window_.extent * window_.extent);
     s.forward_flops = 2 * pixels * window * static_cast<double>(out_);
     s.backward_flops = 2 * s.forward_flops;
-    // These counts assume im2col, the algorithm with the most memory traffic: besides x and y, it
-    // writes the im2col matrix, and later reads the gradient of that matrix.
+    // These counts assume im2col, the algorithm with the most memory traffic. The forward pass
+    // writes the im2col matrix. The backward pass writes it again, and reads its gradient.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
     // If dx is not needed, the backward pass is one matrix product instead of two, without col2im.

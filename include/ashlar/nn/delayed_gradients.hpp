@@ -15,8 +15,8 @@
 // After the updates of a step, advance() makes each gradient one step older. It copies no sums: the
 // pending sum and the sum of the parameter exchange their memory. All gradients are zero at first.
 //
-// The executor of a program has an object of this class. It is empty if the program has no pending
-// sums.
+// The executor of a program has an object of this class. The object is empty if the program has no
+// pending sums.
 
 #include <algorithm>
 #include <memory>

@@ -19,7 +19,8 @@
 
 namespace ashlar::nn {
 
-/// A batch of token sequences of equal length. The targets are ids, one for each token.
+/// A batch of token sequences of equal length. The targets are ids, one for each token, unless the
+/// net's loss requires others.
 struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< the number of sequences in one micro-batch
@@ -30,7 +31,7 @@ struct token_batch {
 };
 
 /// A batch of rows of numbers. The targets are one class per row, unless the net's loss requires
-/// others. Every rank must pass the whole batch.
+/// others.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< the number of samples in one micro-batch
@@ -41,7 +42,7 @@ struct feature_batch {
 };
 
 /// A batch of category ids, for a recommendation model. The targets are one class per sample,
-/// unless the net's loss requires others. Every rank must pass the whole batch.
+/// unless the net's loss requires others.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< the number of samples in one micro-batch
@@ -52,7 +53,6 @@ struct category_batch {
 };
 
 /// A batch of images. The targets are one class per image, unless the net's loss requires others.
-/// Every rank must pass the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
@@ -118,7 +118,8 @@ constexpr void check_contexts(search::basic_problem<N> const& problem) {
 /// Returns the problem of placing `net`, trained with elements of type T. `input` is the shape of a
 /// micro-batch. `optimizer_states` is the number of values that the optimizer stores per element of
 /// a parameter. This number affects predicted memory only. Throws ashlar::error if consecutive
-/// layers do not fit each other.
+/// layers do not fit each other, if an extent of `input` or `micro_batches` is below 1, or if
+/// layers read contexts that do not fit each other or the input.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
                         int optimizer_states = 2) {

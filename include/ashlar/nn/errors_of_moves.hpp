@@ -5,7 +5,7 @@
 
 // The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
 // program, and the averages of gradients that wires with momentum send. The executor keeps them
-// from step to step. In the n-th step (counted from 1), an average a of gradients g becomes
+// from step to step. With its n-th gradient g (counted from 1), an average a becomes
 //
 //   a + (g - a) (1 - beta) / (1 - beta^n)
 //
@@ -16,8 +16,9 @@
 // so the errors of a coarse wire are smaller. Otherwise, as under ZeRO, only the owner knows the
 // sum, and each rank goes on with its own average.
 //
-// The averages contain the gradients of every step that has run, even of a step that the trainer
-// then refuses. The trainer takes no other step after a refused one (train/sent_gradient.hpp).
+// The averages contain all finite gradients of the steps that have run, even those of a step that
+// the trainer then refuses. The trainer takes no other step after a refused one
+// (train/sent_gradient.hpp).
 
 #include <algorithm>
 #include <cmath>

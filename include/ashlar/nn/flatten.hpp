@@ -7,9 +7,9 @@
 // row-major, so their order stays the same.
 //
 // Plans may split the batch only, because a balanced split of the channels is not a balanced split
-// of all features of a sample. To keep channels split, leave out this layer and let the linear
-// layer accept the separate dims. The linear layer's parameters have the same number of elements in
-// both cases:
+// of all features of a sample. (Dim 1 may be split, too, if all later dims have extent 1.) To keep
+// channels split, leave out this layer and let the linear layer accept the separate dims. The
+// linear layer's parameters have the same number of elements in both cases:
 //
 //   chain(.., flatten(), linear(512 * 7 * 7, 4096))      input replicated, or split by images
 //   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows, columns

@@ -13,11 +13,11 @@
 // is placed, and never in a pass (formula_passes.hpp). All other properties of the layer follow
 // from the operators in the function:
 //
-//   rows            all placements in which every operator of the passes is local, and which divide
-//                   nearly all flops (signature/formula/rows.hpp)
+//   rows            the placements in which every operator of the passes is local, except those
+//                   that split a tensor but leave much work undivided (signature/formula/rows.hpp)
 //   backward pass   the adjoints of the operators (signature/formula/adjoint.hpp)
 //   costs           the flops of products, and the elements that other operators read and write
-//   kept values     x if the backward pass reads it, products and sums; element-wise results are
+//   kept values     x, products and sums, if the backward pass reads them; element-wise results are
 //                   computed again (signature/formula/passes.hpp)
 //
 // Initialization: a weight has the initial values that its weight_spec states. Without such values

@@ -112,7 +112,7 @@ class formula_join_node final : public element_node<typename At::processor_type>
     on.set(a.makes[1], of_first);
   }
 
-  /// Tells `pass` the extents of both shards.
+  /// Tells `pass` the extents of the shards of f(x) and g(x).
   void begin(pass_type& pass, local_sizes const& sizes) const {
     pass.set_extents(f_.x, sizes);
     pass.set_extents(f_.first, sizes);

@@ -13,8 +13,8 @@
 // The function gets a symbol for the output of the net and one for its targets, which have the same
 // extents. The loss is the mean over all elements of the symbol that the function returns. If the
 // function works element by element, this symbol has one element for each element of the output. If
-// the function reduces rows to numbers, as sum(.., -1) does, it has one element for each row. The
-// signature rows and the gradient of the loss follow from the operators, as in nn::formula
+// the function reduces rows to numbers, as sum(.., -1) does, the symbol has one element for each
+// row. The signature rows and the gradient of the loss follow from the operators, as in nn::formula
 // (nn/formula.hpp).
 
 #include <array>
@@ -240,7 +240,8 @@ class formula_loss_layer {
 
 /// Returns the loss that is the mean over all elements of f(y, target). `f` is a function of
 /// symbols, and `name` names the loss in plans and errors. Describing a net with this loss throws
-/// ashlar::error if the extents in the operators of `f` do not fit.
+/// ashlar::error if the extents in the operators of `f` do not fit, or if `f` does not use the
+/// targets.
 template <class F>
 constexpr formula_loss_layer<F> formula_loss(char const* name, F const& f) {
   return {name, f};

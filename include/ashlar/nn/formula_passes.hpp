@@ -7,7 +7,7 @@
 // extents. A placed layer has one such object. It holds the operators of the formula and of its
 // gradient, so that no pass calls the function of the formula again:
 //
-//   forward pass     computes y, and keeps x if the backward pass reads it, products and sums
+//   forward pass     computes y, and keeps x, products and sums if the backward pass reads them
 //   backward passes  compute dx, the gradients of the weights, or both
 //
 // The passes communicate nothing. On GPU ranks, each operator is a kernel of its own.

@@ -47,11 +47,11 @@ class gradient_rows {
         },
         held_);
   }
-  /// Makes the gradient from the sums of all ranks along the axes. All of them must call it. It
-  /// communicates as sum_over_ranks does.
+  /// Makes the gradient from the sums of all ranks along the axes. All these ranks must call this
+  /// function. Communicates as sum_over_ranks does.
   template <class Mesh>
   void exchange(Mesh const& m) {
-    // Sorting copies all rows. If that exhausts the memory of one rank alone, others must not wait.
+    // Sorting copies all rows. If that exhausts the memory of one rank, the others must not wait.
     abandon_on_exception const guard(m.operations());
     std::visit([&](auto& own) { own.gradient = sum_over_ranks(m, axes_, own.sum.sorted()); },
                held_);

@@ -171,7 +171,9 @@ struct attention_options {
 /// Returns self-attention with its projections: a linear layer to the queries, keys and values, the
 /// core, and a linear layer back. Maps [batch, seq, features] to the same extents. Throws
 /// ashlar::error if the number of heads does not divide the number of features, if the number of
-/// key heads does not divide the number of heads, or if there is a scaling but no rotary positions.
+/// key heads does not divide the number of heads, if the rotary base is not positive although
+/// `rotary` is set, if the scaling is not possible, or if there is a scaling but no rotary
+/// positions.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;
   if (o.heads < 1 || o.features < 1 || o.features % o.heads != 0)

@@ -77,7 +77,7 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
 
 // The following functions have one interface for all parts of a net. A part is a single layer
 // (concept blueprint) or a composite of several parts, such as a chain. For a single layer, these
-// functions do the work themselves. For a composite, they call its member functions.
+// functions do the work themselves. For a composite, they use its members.
 
 /// Returns the number of elements of a layer or composite in a plan, or a negative number if it is
 /// known only at run time. An element of a plan is a layer or one end of a residual, a skip or a
@@ -187,8 +187,9 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
 }
 
-/// Throws ashlar::error if a layer's type does not declare as many statistics as its spec has. The
-/// type depends on the number of dims of x, so a layer is checked when it is placed (node.hpp).
+/// Throws ashlar::error if a layer's type does not declare as many statistics as its spec has. What
+/// the type declares depends on the number of dims of x, so a layer is checked when it is placed
+/// (node.hpp).
 ASHLAR_INLINE void check_statistics(search::layer_spec const& spec, int declared);
 #if ASHLAR_DEFINES(NN)
 ASHLAR_INLINE void check_statistics(search::layer_spec const& spec, int declared) {

@@ -17,7 +17,7 @@ namespace ashlar::nn {
 
 /// Returns the layer that maps x [.., features] to x * gain [features]. `initial` is the value of
 /// all gains before training: Touvron et al. took 0.1 for up to 18 blocks, 1e-5 for up to 24, and
-/// 1e-6 for more. Its passes do not communicate.
+/// 1e-6 for more. The passes do not communicate.
 constexpr auto layer_scale(std::int64_t features, double initial = 0.1) {
   return formula(
       "layer_scale",

@@ -13,7 +13,8 @@
 //   static bool leaves_out_targets(spec)                     optional: whether the mean of the loss
 //                                                            with this spec leaves out some targets
 //   static bool is_left_out(target)                          whether such a mean leaves out this
-//                                                            target. It has loss and gradient 0.
+//                                                            target. The loss of such a target and
+//                                                            its gradient are 0.
 //   auto forward(call) const                                 adds this rank's share of the summed
 //                                                            loss to *call.total() and returns
 //                                                            nn::made(no_output{}, ...)
@@ -39,9 +40,10 @@ namespace ashlar::nn {
 template <class Layer>
 concept loss_layer = requires { requires Layer::is_loss; };
 
-/// This rank's share of the loss of a batch. The sum over all ranks is the loss of the whole batch.
+/// This rank's share of the summed loss of a micro-batch.
 struct loss_share {
-  /// The sum of the losses of the rows that this rank counts. Each row is counted by one rank.
+  /// The sum of the losses that this rank counts. Each loss is counted by one rank, so the shares
+  /// of all ranks add up to the sum over the whole micro-batch.
   double sum = 0;
 };
 

@@ -27,7 +27,7 @@ namespace ashlar::nn {
 template <class T, class Processor, class Input>
 struct model_state {
   using mesh_type = basic_mesh<Processor>;
-  /// Throws ashlar::error for inputs that the net's first layer does not accept.
+  /// A function that throws ashlar::error if the net's first layer does not accept the inputs.
   using input_check = std::function<void(std::span<Input const>)>;
 
   model_state(mesh_type const& m, mesh_type const& here, std::optional<step::pipeline_part> part,
@@ -36,7 +36,7 @@ struct model_state {
       : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
         plan(std::move(chosen)), context(context_extents(problem)), seed(s),
         nodes(std::move(elements)), check_input(std::move(first)) {}
-  ~model_state() {}  // a member of the class, so that it is compiled with the others
+  ~model_state() {}  // written out, so that it is compiled once, like the other member functions
 
   /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
   /// pipeline. The program is in serial order: no communication overlaps with computation.

@@ -31,7 +31,8 @@ constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options 
   return chain(residual(chain(layer_norm(features), self_attention(features, heads))),
                residual(chain(layer_norm(features), moe(features, o))));
 }
-/// Returns the same block with dropout of probability `p` at the end of both residuals.
+/// Returns the same block with dropout of probability `p` at the end of the inner net of each
+/// residual.
 constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options const& o,
                          double p) {
   return chain(residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),

@@ -48,8 +48,8 @@ class layer_node_base : public element_node<Processor> {
   }
 
   /// Finds the operands of a forward pass in their slots. If the pass has several parts, finds the
-  /// operands of part number a.part. Splits the targets and the context like x. Communicates
-  /// nothing.
+  /// operands of part number a.part. Splits the targets like x, and the samples of the context like
+  /// those of x. Communicates nothing.
   read_forward forward_operands(step::action const& a, execution<Processor>& on,
                                 bool is_loss) const {
     read_forward read;

@@ -57,7 +57,7 @@ class parameter {
   using tensor_type = any_tensor<Processor>;
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
-  /// must be true if the net computes with bfloat16. `stored` is the same value at the placement of
+  /// says whether the net computes with bfloat16. `stored` is the same value at the placement of
   /// storage, or empty if the parameter is stored where it is updated. `rows` is not null if the
   /// gradient is kept in rows.
   parameter(step::label const& name, std::string const& path, int element, tensor_type value,
@@ -94,11 +94,11 @@ class parameter {
   // Tensors are handles, so a copy would share their values. A model is moved, not copied.
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
-  ~parameter() {}  // a member of the class, so that it is compiled with the others
+  ~parameter() {}  // written out, so that it is compiled once, like the other member functions
 
   char const* name() const { return name_.text; }
-  /// Returns the name of the parameter in the whole net: the positions of its layer in the chains
-  /// and repeats around it, then the layer's name for it, such as "1.3.2.weight". No other
+  /// Returns the name of the parameter in the whole net: the positions of its layer in the chains,
+  /// repeats and branches around it, then the layer's name for it, such as "1.3.2.weight". No other
   /// parameter has this name. It does not depend on the mesh or the plan.
   std::string const& path() const { return path_; }
   /// Returns the number of the parameter's layer among the elements of the plan.
@@ -118,7 +118,8 @@ class parameter {
   tensor_type const& source() const { return is_updated_apart() ? stored_ : updated(); }
   /// Returns whether the parameter is stored at another placement than that of the value.
   bool is_updated_apart() const { return stored_.placement().axes() > 0; }
-  /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
+  /// Replaces source() by `renewed`, the updated value at the placement of storage. Expects
+  /// is_updated_apart().
   void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
   /// Replaces the gradient sum by `other`, and returns the tensor that was the sum before. Expects
@@ -147,8 +148,8 @@ class parameter {
             gradient_.empty() ? nullptr : gradient_.template data_as<T>(),
             static_cast<bfloat16*>(copy_.data())};
   }
-  /// Rounds the value into its bfloat16 copy, if there is one. Needed after code other than an
-  /// optimizer has written to the value. If the parameter is updated apart from its storage,
+  /// Rounds the value into its bfloat16 copy, if there is one. Must be called after code other than
+  /// an optimizer has written to the value. If the parameter is updated apart from its storage,
   /// model::renew() must follow.
   void round() {
     if (!copy_.empty())

@@ -90,8 +90,9 @@ class parameter_slots {
 
   nodes const* elements_;
   step::program const* program_;
-  std::vector<int> renewed_;  // the values: stored parameters that redistributions renew
-  std::vector<int> sums_;     // the values: gradient sums
+  // Both lists have indices into program::values.
+  std::vector<int> renewed_;  // stored parameters that redistributions renew
+  std::vector<int> sums_;     // gradient sums
 };
 
 }  // namespace ashlar::nn

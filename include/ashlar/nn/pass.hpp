@@ -4,7 +4,8 @@
 #pragma once
 
 // The arguments of a forward pass other than tensors. Random numbers in a pass depend only on these
-// arguments and on global indices. So a pass that is recomputed makes the same values bit by bit.
+// arguments, the layer and global indices. So a pass that is recomputed makes the same values bit
+// by bit.
 
 #include <cstdint>
 

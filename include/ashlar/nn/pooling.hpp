@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Pooling of images, channel by channel. The input x is [batch, channels, height, width], and the
-// output has fewer pixels.
+// Pooling of images, channel by channel: x [batch, channels, height, width] -> y [batch, channels,
+// h', w'].
 //
 //   max_pool(2)                        2 x 2, stride 2
 //   max_pool(3, {.stride = 2})         overlapping, as in AlexNet
@@ -30,8 +30,8 @@ struct pool_options {
 struct pool_maximum {};
 struct pool_average {};
 
-/// A layer that maps x [batch, channels, height, width] to y with fewer pixels. Its passes do not
-/// communicate.
+/// A layer that maps x [batch, channels, height, width] to y [batch, channels, h', w']. Its passes
+/// do not communicate.
 template <class Kind>
 class pool {
   static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Named ranges that show a step in the profile of a device. There is a range for each pass of a
-// micro-batch, and within it one for each computation, such as "12.linear forward". On the host
-// there are no ranges.
+// Named ranges that show a step in the profile of a device. There is a range for each run of
+// consecutive computations of one pass of a micro-batch, and within it one for each computation,
+// such as "12.linear forward". On the host there are no ranges.
 
 #include <memory>
 #include <optional>
@@ -34,9 +34,9 @@ class profile_ranges {
                                  to_string(a.kind));
   }
 
-  /// Opens the range of a computation. The range closes when the returned object is destroyed.
-  /// Before the first computation of a forward or backward pass, it also opens a range for the
-  /// pass.
+  /// Opens the range of a computation. The range closes when the returned object is destroyed. If
+  /// the computation before belonged to another pass or micro-batch, this function first opens a
+  /// range for the pass.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;

@@ -15,7 +15,7 @@
 namespace ashlar::nn {
 
 /// Returns the layer that maps x [.., features] to y of the same extents. The gain is 1 before
-/// training. Its passes do not communicate. Throws ashlar::error, when the layer is described, if
+/// training. The passes do not communicate. Throws ashlar::error, when the layer is described, if
 /// the last extent of x is not `features`.
 constexpr auto rms_norm(std::int64_t features, double epsilon = 1e-5) {
   return formula(

@@ -43,7 +43,8 @@ inline routes_and_loads given_routes(routing const& r) {
 }
 
 /// Deletes what was recorded, and records the routes of all later training passes. Each expert that
-/// a token chooses takes 4 bytes, which stay in memory as long as the model exists.
+/// a token chooses takes 4 bytes. The records stay in memory until this function is called again or
+/// the model is destroyed.
 template <class Model>
 void record_routes(Model const& model) {
   model.mixtures().recorded.clear();
@@ -59,8 +60,9 @@ route_book const& recorded_routes(Model const& model) {
 
 /// Lets the passes that `book` names take the routes in the book, until this function is called
 /// again. An empty book lets the router choose all routes. Expects the same book on all ranks of a
-/// stage. Throws ashlar::error if the routes of an element in the book do not fit the element's
-/// numbers of tokens and experts in the net. Communicates nothing.
+/// stage. Throws ashlar::error if an entry lacks its routes or the number of tokens of an expert,
+/// if check_routes refuses the routes, or if they do not fit the element's numbers of tokens and
+/// experts in the net. Communicates nothing.
 template <class Model>
 void replay_routes(Model const& model, route_book book) {
   auto const& net = model.problem();

@@ -62,7 +62,7 @@ class ids_of_ranks {
     std::int64_t const from = place(own.begin);
     return {from, place(own.begin + own.size) - from};
   }
-  /// Returns how many ids and rows a rank receives, with either way.
+  /// Returns how many ids and rows a rank receives in each of the two ways.
   search::rows_load load(int rank) const {
     std::int64_t const others = static_cast<std::int64_t>(ids_.size()) - count(rank);
     std::int64_t given = 0;
@@ -137,8 +137,8 @@ std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::i
 
 /// Returns the sums of the rows `own` of all ranks along `axes`, on each of these ranks. `way` is
 /// the way to take. If it is null, takes the way that is cheaper on the mesh's machine. All ranks
-/// along `axes` must call it. Communicates: an all-gather of the numbers of ids and one of the ids,
-/// then either an all-gather of rows, or an all-to-all and an all-gather of rows.
+/// along `axes` must call this function. Communicates: an all-gather of the numbers of ids and one
+/// of the ids, then either an all-gather of rows, or an all-to-all and an all-gather of rows.
 template <class T, class Mesh>
 sorted_rows<T> sum_over_ranks(Mesh const& m, axis_list const& axes, sorted_rows<T> own,
                               search::rows_way const* way = nullptr) {

@@ -31,7 +31,8 @@ struct sorted_rows {
   std::int64_t id(std::int64_t i) const { return ids[static_cast<std::size_t>(i)]; }
 };
 
-/// Rows that are found by their ids, in time that does not depend on the number of rows.
+/// Rows that are found by their ids. The mean time to find one does not depend on how many there
+/// are.
 template <class T>
 class row_sums {
  public:
@@ -43,8 +44,8 @@ class row_sums {
   std::int64_t columns() const { return columns_; }
   std::int64_t size() const { return static_cast<std::int64_t>(ids_.size()); }
 
-  /// Returns the row with this id, which is zero at first. The pointer is valid until the next
-  /// call.
+  /// Returns the row with this id, which is zero at first. The pointer is valid until the next call
+  /// of row() or clear().
   T* row(std::int64_t id) {
     if (2 * ids_.size() >= slots_.size()) grow();
     auto at = first_slot(static_cast<std::int32_t>(id));

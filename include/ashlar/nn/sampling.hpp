@@ -9,7 +9,8 @@
 //   temperature t   a token drawn with probability softmax(logits / t), among the top_k tokens with
 //                   the highest logits, or among all
 //
-// A draw depends only on the seed and the index of the draw (device/philox.hpp).
+// The random number of a draw depends only on the seed and the index of the draw
+// (device/philox.hpp).
 
 #include <algorithm>
 #include <cmath>

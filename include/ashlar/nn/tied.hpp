@@ -37,8 +37,9 @@ class tied_chain : public chain<First, Rest...> {
   constexpr explicit tied_chain(First first, Rest... rest)
       : base(std::move(first), std::move(rest)...) {}
 
-  /// Throws ashlar::error if the first parameters of the two layers have different extents, or if
-  /// one of these parameters is in another tie.
+  /// Throws ashlar::error if one of the two layers has no parameter, if the extents of the two
+  /// parameters 0 differ, if one of these parameters is in another tie, or if the problem has too
+  /// many ties (step/problem.hpp).
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
     int const first = problem.size();

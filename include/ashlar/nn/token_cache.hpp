@@ -4,7 +4,8 @@
 #pragma once
 
 // The values that the layers of a net keep of the tokens of sequences, so that a pass on the next
-// tokens need not compute the earlier tokens again. It is owned by nn::generator (generator.hpp).
+// tokens need not compute the earlier tokens again. nn::generator owns these values
+// (generator.hpp).
 //
 // A layer says in layer_spec::cached_values how many elements it keeps of each token. Its cache is
 // a tensor with the extents of its x, but `places` tokens in dim 1 and `cached_values` elements in

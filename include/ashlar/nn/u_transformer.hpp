@@ -26,11 +26,11 @@
 // and the attention of each block (segment.hpp).
 //
 // The paper says that its net has 2.1 billion parameters, attention after the convolutions of a
-// U-Net, and skips from the i-th layer to the i-th from last. The defaults for images, channels and
-// context are from the program that its authors published with Alpa; this net then has 2.06 billion
-// parameters. The paper does not give the numbers of heads and groups and the sizes of the
-// perceptrons, so we chose them. It does not say whether the net also gets the time step of a
-// diffusion; ours does not.
+// U-Net, and skips from the i-th layer to the i-th from last. The images, channels and context of
+// paper_u_transformer are from the program that its authors published with Alpa; with them, the net
+// has 2.06 billion parameters. The paper does not give the numbers of heads and groups and the
+// sizes of the perceptrons, so we chose them. It does not say whether the net also gets the time
+// step of a diffusion; ours does not.
 
 #include <array>
 #include <cstddef>
@@ -100,7 +100,7 @@ class u_transformer_parts {
     if constexpr (Widens) return chain(convolution(from, c, 1), whole);
     else return whole;
   }
-  /// Returns level K and all levels inside it. Its input has `from` channels.
+  /// Returns level K and all levels inside it. The input of level K has `from` channels.
   template <int K>
   constexpr auto level(std::int64_t from) const {
     std::int64_t const c = channels<K>();

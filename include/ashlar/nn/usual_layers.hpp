@@ -4,9 +4,9 @@
 #pragma once
 
 // Lists the layers that ashlar::compiled contains for meshes of host memory (compiled/layers.cpp):
-// the layers of perceptrons and of GPTs, of float and double. A program that uses them compiles
-// neither their passes nor the kernels of these passes. Other layers are compiled by each program
-// that uses them.
+// the layers of perceptrons and of GPTs, of float and double. A program that links ashlar::compiled
+// compiles neither the passes of these layers nor the kernels of these passes. Other layers are
+// compiled by each program that uses them.
 
 #include <ashlar/nn/choice.hpp>
 

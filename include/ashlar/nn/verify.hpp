@@ -17,16 +17,17 @@
 //   2  one process               Runs the passes without any split. Compares the gradients with
 //                                five-point differences of the forward pass. If two passes make
 //                                the same gradient, compares their results.
-//   3  every row, one axis       On 2 and 3 ranks, on numbers of ranks that make splits uneven, and
-//                                on more ranks than a split dim has elements. Runs the passes on
-//                                each rank's shards, assembles the results according to the row
-//                                (trial/values.hpp) and compares them with step 2.
+//   3  every row, one axis       On 2 and 3 ranks and, if 8 ranks suffice, on numbers of ranks that
+//                                make splits uneven or leave a rank without elements. Runs the
+//                                passes on each rank's shards, assembles the results according to
+//                                the row (trial/values.hpp) and compares them with step 2.
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
 // that split a dim along which a window slides are tried with the halos that a program would
-// exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec).
-// nn::verify is meant for tests and takes milliseconds to seconds. It runs on the host only.
+// exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec), and so
+// are pairs of rows that give a tensor a placement that cannot exist. nn::verify is meant for tests
+// and takes milliseconds to seconds. It runs on the host only.
 
 #include <functional>
 
@@ -95,8 +96,8 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
 }
 
 /// Makes the same trials as the overload without a mesh, but divides them among the ranks of `m`.
-/// If a trial finds a fault, throws its error on every rank. Communicates: two small collectives
-/// over the mesh, and the error message if there is one.
+/// If a trial finds a fault, throws its error on every rank. Communicates: one all-reduce of 8
+/// bytes and, after a fault, two broadcasts.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

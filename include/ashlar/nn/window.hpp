@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Functions for the layers with a sliding window: convolution and pooling. They check the window
-// and the input, let plans split images along their height, and say which rows of the images a rank
+// Functions for the layers on images. They check the input and the sliding window of a convolution
+// or pooling, let plans split images along their height, and say which rows of the images a rank
 // then has.
 
 #include <limits>
@@ -24,7 +24,7 @@ device::image_extents local_images(X const& x) {
 
 /// Returns the extents of the images that this rank has of x, from which the window w makes this
 /// rank's part of y. If the rows of images are split, x includes its halo: the rows of other ranks
-/// that the windows read. The result then also says how many rows of padding are missing above and
+/// that the windows read. The result also says how many rows of padding are missing above and
 /// below (device/window.hpp). x and y may also be the gradients of x and y.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {

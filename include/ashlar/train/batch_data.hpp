@@ -19,8 +19,10 @@ struct batch_data {
   /// For each micro-batch: its input, followed by its context if layers of the net read a context
   /// (nn/context_attention.hpp).
   std::vector<Input> inputs;
-  /// One value for each row of the net's output: a class or a number, depending on the loss. A row
-  /// with a negative class has loss 0, or is left out of the mean (nn::ignored_rows).
+  /// For each micro-batch: its targets, row-major. The loss determines their extents and their
+  /// type: softmax_cross_entropy takes one class for each row of the net's output,
+  /// mean_squared_error one number for each element. A row with a negative class has loss 0, or is
+  /// left out of the mean (nn::ignored_rows).
   std::vector<Target> targets;
 };
 

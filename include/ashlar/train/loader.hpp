@@ -10,14 +10,14 @@
 //   train::loader data(trainer, "train.bin", {.seed = 1});
 //   while (trainer.steps_done() < 1000) trainer.step(data.batch(trainer.steps_done()));
 //
-// A file of n tokens contains (n - 1) / length sequences, one after the other. The target of a
-// token is the token after it. Every epoch uses each sequence once, in a random order of its own
-// (sequence_order.hpp). Sequence i of the batch of step s has the global index g = s * (sequences
-// per step) + i. It is number g % sequences of epoch g / sequences, where `sequences` is the number
-// of sequences in the file. So the batch of a step depends only on the file, the seed and the
-// number of the step. It is the same on every mesh, and to resume a training it suffices to know
-// the number of steps done. A checkpoint stores the texts of describe(), by which check() later
-// verifies that the data are the same:
+// A file of n tokens contains (n - 1) / length sequences, rounded down, one after the other. The
+// target of a token is the token after it. Every epoch uses each sequence once, in a random order
+// of its own (sequence_order.hpp). Sequence i of the batch of step s has the global index g = s *
+// (sequences per step) + i. It is number g % sequences of epoch g / sequences, where `sequences` is
+// the number of sequences in the file. So the batch of a step depends only on the file, the seed
+// and the number of the step. It is the same on every mesh, and to resume a training it suffices to
+// know the number of steps done. A checkpoint stores the texts of describe(), by which check()
+// later verifies that the data are the same:
 //
 //   checkpoint::save("run", trainer, {.metadata = data.describe(trainer.steps_done())});
 //   if (auto const index = checkpoint::resume("run", trainer)) data.check(index->metadata);
@@ -63,9 +63,9 @@ class loader {
 
   /// Opens the file `path` for trainer `t`. The trainer's net must read tokens [batch, length] and
   /// have one target per token. All ranks must call this constructor. Throws ashlar::error on every
-  /// rank if a rank cannot read the file, if the file is shorter than one sequence, or if its
-  /// number of tokens is not the same on all ranks. Communicates: two reductions, of 8 and 16
-  /// bytes.
+  /// rank if the net has other inputs or targets, if a rank cannot read the file, if the file has
+  /// fewer than length + 1 tokens, or if its number of tokens is not the same on all ranks.
+  /// Communicates: two reductions, of 8 and 16 bytes.
   template <class Trainer>
   loader(Trainer const& t, std::filesystem::path const& path, loader_options const& options = {})
       : seed_(options.seed), vocabulary_(options.vocabulary), part_(t.part()),

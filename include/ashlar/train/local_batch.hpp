@@ -38,8 +38,8 @@ struct local_batch {
   std::vector<Input> inputs;
   /// For each micro-batch: the targets in the box trainer::part().target, row-major.
   std::vector<Target> targets;
-  /// Says why this rank could not make its part; empty if it could. Otherwise the step throws an
-  /// error with this sentence on every rank.
+  /// Says why this rank could not make its part; empty if it could. If it is not empty, the step
+  /// throws an error with this sentence on every rank.
   std::string fault{};
 };
 
@@ -91,9 +91,9 @@ class whole_room {
   using target = typename Model::target_type;
 
  public:
-  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault (a
-  /// wrong size or an invalid value), fills the arrays with zeros and returns a sentence that says
-  /// what is wrong. Communicates nothing.
+  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault
+  /// (local_batch::fault, a wrong size or an invalid value), fills the arrays with zeros and
+  /// returns a sentence that says what is wrong. Communicates nothing.
   std::string set(Model const& model, nn::batch_part const& part,
                   local_batch<input, target> const& local) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());

@@ -9,6 +9,7 @@
 //
 //   struct my_optimizer { void check() const;  static constexpr int states;
 //                         template <class T> using state = …; };
+//   state(my_optimizer const&)                     constructs the state from the options
 //   state.update(index, step, parameter, scale)
 //   state.for_each_array(index, parameter, f)      calls f(name, shard) for each stored array
 //
@@ -23,7 +24,8 @@
 //   states      the number of values stored per parameter element
 //   T           the type of the stored values
 //   index       the number of the parameter, the same in every step
-//   step        the number of the step, counted from 1
+//   step        the number of the update, counted from 1; if gradients are delayed, this is the
+//               number of the step that made the gradient (update_numbers.hpp)
 //   parameter   an nn::parameter
 //   scale       an update_scale
 //

@@ -55,7 +55,7 @@ class sent_gradients {
     auto const& problem = model.problem();
     auto const use = [&](int element, int k) {
       auto const& choice = plan[element].parameters[k];
-      if (choice.grad == choice.updated_at()) return;  // it is not sent
+      if (choice.grad == choice.updated_at()) return;  // the gradient is not sent
       if (choice.wire.distorts_squares() && number > plan.plain_steps) scale.keeps_squares = true;
       if (choice.wire.momentum && !search::is_plain_step(plan, step)) scale.is_momentum = true;
     };

@@ -14,7 +14,7 @@
 
 namespace ashlar::train {
 
-/// Starts when it is constructed. The model must outlive the clock.
+/// The clock of one step, which starts when it is constructed. The model must outlive the clock.
 template <class Model>
 class step_clock {
  public:

@@ -129,9 +129,10 @@ std::string text_of_wires(Plan const& chosen) {
   return {};
 }
 
-/// Throws an error that names the first parameter with a value that is not finite, and the first
-/// rank that has such a value. Must be called before the step changes the parameters. Communicates:
-/// one all-reduce of 8 bytes.
+/// Throws an error that contains the loss and the gradient norm of a step. If a parameter has a
+/// value that is not finite, the error names the first such parameter, and the first rank that has
+/// such a value. Must be called before the step changes the parameters. Communicates: one
+/// all-reduce of 8 bytes.
 template <class Model>
 [[noreturn]] void refuse_not_finite(Model& model, std::int64_t step, double loss,
                                     double gradient_norm) {
@@ -190,9 +191,9 @@ template <class Model>
 
 /// Throws an error on every rank if two ranks that hold the same part of a parameter have different
 /// values of it. The usual cause is a wrong row in the signature table of a layer. If steps begin
-/// with the renewal of stored copies (step::renewal_first), the copies that the step has read are
-/// compared. The values that the step has updated are compared after the next step. Communicates:
-/// one all-reduce of 8 bytes per rank for each tensor of for_each_lasting.
+/// with the renewal of stored copies (step::renewal_first), the stored copies are those that the
+/// step has read; the copies of its new values are compared after the next step. Communicates: one
+/// all-reduce, which has 8 bytes per rank for each tensor of for_each_lasting.
 template <class Model>
 void compare_replicas(Model& model, std::int64_t step) {
   auto const& mesh = model.mesh();

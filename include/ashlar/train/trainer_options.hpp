@@ -36,7 +36,7 @@ struct trainer_options {
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
   train::overlap overlap = train::overlap::as_planned;
   bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
-  bool graph = false;         ///< on devices: runs each step as one CUDA graph (replayed_step.hpp)
+  bool graph = false;  ///< on devices: computes gradients by a CUDA graph (replayed_step.hpp)
 
   /// Throws ashlar::error if an option has an invalid value.
   void check() const {

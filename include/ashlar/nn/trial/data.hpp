@@ -11,8 +11,8 @@
 //                if the layer has no check()
 //   parameters   around the values of initial()
 //   routes       for a layer whose input is a routed tensor: each token goes to `chosen` experts.
-//                If there are more experts, the last one gets no token. One token is dropped by an
-//                expert.
+//                If there are more experts than that, the last one gets no token. If there are
+//                several tokens, an expert drops one of them.
 //   context      numbers
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
 //                without a target) if check_targets() accepts -1

@@ -6,7 +6,7 @@
 // Compares the gradients that a layer's backward pass makes with finite differences of its forward
 // pass, for nn::verify. Both passes run in one process. The differentiated function is the summed
 // loss of a loss layer. For any other layer, it is the sum of all y · dy, plus the losses if the
-// layer is a router. The formula uses points at distances h and 2 h on both sides. Its error is
+// layer is a router. A difference uses points at distances h and 2 h on both sides. Its error is
 // about h^4 + ε / h, where ε is the rounding error of the forward pass.
 
 #include <ashlar/nn/trial/judge.hpp>

@@ -31,8 +31,9 @@ class truth {
   std::map<std::string, whole_values>& known() { return known_; }
 
   /// Compares `shards`, the shards of all ranks at placement `p`, with the right values of the
-  /// tensor `what`. Returns the right values. Throws ashlar::error if the shards do not match them.
-  /// If no right values are known yet, takes them from the first shard.
+  /// tensor `what`. Returns the right values. If no right values are known yet, takes them from the
+  /// first shard. Throws ashlar::error if the shards do not match them, or if a value that it takes
+  /// is not a number.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
                             placement const& p) {
@@ -75,8 +76,9 @@ class truth {
                                               "beyond a shard, or the layer has no value "
                                               "there.";
 
-  /// If the shards would be right at another placement, returns a sentence that names this
-  /// placement. Otherwise returns an empty string.
+  /// If the mesh has one axis, `p` is not a split, and the shards would be right at another
+  /// placement that is not a split, returns a sentence that names this placement. In all other
+  /// cases returns an empty string.
   std::string hint(std::vector<host_tensor> const& shards, placement const& p,
                    whole_values const& right) const {
     if (p.axes() != 1 || p[0].is_split() || shards.size() == 1) return "";

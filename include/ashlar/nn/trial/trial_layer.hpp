@@ -78,7 +78,8 @@ inline std::int64_t count_accepted(std::function<void(std::int32_t)> const& acce
   return n;
 }
 
-/// Returns the ids that the layer's check() accepts.
+/// Returns the ids below the first one that the layer's check() refuses, or below options.ids if
+/// the layer has no check(). The range contains at least the id 0.
 template <class Layer>
 integer_range accepted_ids(Layer const& layer, verify_options const& options) {
   std::int64_t ids = options.ids;
@@ -88,7 +89,8 @@ integer_range accepted_ids(Layer const& layer, verify_options const& options) {
 }
 
 /// Returns the classes that the loss's check_targets() accepts, beginning with -1 (a row without a
-/// target) if check_targets() accepts -1.
+/// target) if check_targets() accepts -1. Without check_targets(), returns the numbers below the
+/// last extent of x.
 template <class Layer, class Target>
 integer_range accepted_targets(Layer const& layer, shape const& x) {
   std::int64_t first = 0, end = x[x.rank() - 1];

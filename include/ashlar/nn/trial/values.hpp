@@ -67,7 +67,8 @@ inline routed_rows const& rows_of_tensor(host_tensor const& t) {
   return ashlar::detail::rows_of_shard<device::host::processor>(t.shard());
 }
 
-/// Returns the box of a shard in the whole tensor, with all elements of a dense tensor.
+/// Returns the box of the whole tensor that a shard covers. The box of a routed tensor includes the
+/// rows that do not exist.
 inline box dense_box(host_tensor const& t) {
   box b = t.extents().is_routed() ? rows_of_tensor(t).within : t.local_box();
   b.chosen = 0;
@@ -203,7 +204,7 @@ inline std::vector<host_tensor> halos_added(std::vector<host_tensor> const& with
 
 /// An element whose value in a shard is wrong.
 struct difference {
-  int rank;  ///< a rank that has the wrong value
+  int rank;  ///< a rank that has the wrong value or an addend of it
   std::int64_t index;
   double found, expected;
 };

@@ -157,8 +157,9 @@ class verification {
 };
 
 /// Throws the same error on every rank if any rank has an error. `mine` is the text of this rank's
-/// error, or empty. `piece` is the number of the trial in which this error occurred. Of several
-/// errors, the one with the lowest `piece` is thrown. Collective over the mesh.
+/// error, or empty. `piece` is 0 if the error occurred in the passes in one process, and 1 + i if
+/// it occurred in trial i. Of several errors, the one with the lowest `piece` is thrown, and among
+/// these that of the lowest rank. Collective over the mesh.
 inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   constexpr std::int64_t none = std::int64_t(1) << 60;
   std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
