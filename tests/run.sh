@@ -9,7 +9,8 @@ Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h
 Installs what is missing, configures, builds, and runs the tests, except those that take longest.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   debug, asan and clang leave out tests that give the same result in every preset,
-                  and asan the benchmarks, the tests of faults, and tests on 6 and 8 ranks
+                  and asan the benchmarks, the tests of faults, the longest scripts, tests on more than 3
+                  ranks, and the random JSON files, which --thorough fuzzes with these sanitizers
                   tsan runs the unit tests in which several threads work; it does not see the memory that
                   MPI ranks share
                   cuda requires CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
