@@ -13,8 +13,8 @@
 //   norm(x)     sqrt(dot(x, x))                      table: sum_of_squares_signatures, so x must
 //                                                    not be partial
 //
-// Both compute in A = accumulation_t<T> (float for bfloat16, else T) and return a value of type A.
-// Sums of integers wrap around.
+// Both functions compute in A = accumulation_t<T> (float for bfloat16, else T) and return a value
+// of type A. Sums of integers wrap around.
 
 #include <cmath>
 

@@ -7,9 +7,9 @@
 // A running plan (running_plan.hpp) calls pack() before the transfer of a step, and unpack() after
 // it. Decoded addends are summed in the order of the ranks.
 //
-// With error feedback, encoding a block also replaces the stored errors of the block. If an element
-// of the block is not finite, the stored errors are kept instead, so that one wrong step does not
-// spoil all later ones.
+// With error feedback, encoding a block also replaces the stored errors of the block. If one of the
+// new errors is not finite, all stored errors of the block are kept instead, so that one wrong step
+// does not spoil all later ones.
 
 #include <algorithm>
 #include <cmath>
@@ -93,7 +93,7 @@ class encoded_steps {
   /// Returns where the transfer writes what arrives.
   void* target() const { return target_->data(); }
 
-  /// Decodes what has arrived into the tensors `next`.
+  /// Decodes what has arrived into the tensors `next`. If the step sums, adds up the addends there.
   void unpack(encoded_transfer const& e, tensors const& next) {
     if constexpr (Processor::is_host) {
       buffer<float> const block(next.front().mesh().memory(), e.largest_block);

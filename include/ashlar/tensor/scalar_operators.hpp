@@ -16,8 +16,8 @@
 // 2 * (x | to<B>). x + a would be wrong for integers: in a partial maximum the least integer means
 // "no value", but the least integer plus a is a value.
 //
-// The number is converted to accumulation_t<T>. Integer tensors accept no number with a fraction,
-// and no division.
+// The number is converted to accumulation_t<T>. Integer tensors accept only numbers of an integer
+// type, and no division.
 
 #include <ashlar/tensor/apply_rule.hpp>
 
