@@ -54,7 +54,8 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
 ///   but in different shard orders.
 ///
 /// If two axes split the same dim of the result, they nest in the same order as on an operand of
-/// which both split one dim. If there is no such operand, they nest in the order of the mesh axes.
+/// which both axes split one dim. If there is no such operand, they nest in the order of the mesh
+/// axes.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {

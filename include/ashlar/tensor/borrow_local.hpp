@@ -14,8 +14,8 @@
 //                                 copies of small shards
 //
 // The result of an operator or a move has memory of its own. Only these share the borrowed memory:
-// copies of the tensor, reshapes and slices (tensor/README.md), and a move to the placement that
-// the tensor has already.
+// copies of the tensor, reshapes, slices of dim 0 (tensor/README.md), and a move to the placement
+// that the tensor has already.
 
 #include <memory>
 #include <span>

@@ -196,8 +196,8 @@ class evaluation {
     if (n.reads_b()) used(n.b);
   }
 
-  /// As many rows of a group are computed together as have this number of elements in its widest
-  /// tensor, but at least one row. Few results of this size fit into the first level of a cache.
+  /// The rows of a group that are computed together have at most this many elements of its widest
+  /// tensor, unless one row has more. A few blocks of this size fit into a first-level cache.
   static constexpr std::int64_t tile = 2048;
 
   /// Says where the rows of one node are while its group is computed.
@@ -366,8 +366,8 @@ class evaluation {
     detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
-  /// Copies the values of a node to w.target or adds them to w.sum. Called only for values that
-  /// were not computed there.
+  /// Copies the values of a node to w.target or adds them to w.sum. Called only if compute() has
+  /// not already written or added them there.
   void finish(wish& w) {
     T const* const values = at(w.node).data;
     std::int64_t const n = elements(w.node);
