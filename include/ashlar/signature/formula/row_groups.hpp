@@ -85,7 +85,6 @@ struct pass_order {
 
 namespace detail {
 
-/// Forms the groups of a pass.
 class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
