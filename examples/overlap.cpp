@@ -8,7 +8,7 @@
 //
 // On the host, no transfer proceeds by itself. While a transfer is pending, a local product lets it
 // make progress between strips of rows, and wait() completes it. mesh.communication_seconds()
-// counts the time spent waiting.
+// counts the time that the program spends in calls for transfers, waiting or copying.
 
 #include <chrono>
 #include <iostream>
@@ -17,7 +17,7 @@
 
 using namespace ashlar::placements;  // S<dim>, B, P
 
-/// Prints how long `work` takes on rank 0, and how much of that time rank 0 waits.
+/// Prints how long `work` takes on rank 0, and how much of that time rank 0 spends on transfers.
 template <class Work>
 void time(char const* name, ashlar::mesh const& mesh, Work work) {
   mesh.barrier();

@@ -23,9 +23,9 @@ int main(int argc, char** argv) {
   auto w = ashlar::normal<float>(stage[0], {256, 384}, ashlar::sbp<B, B>{}, {.seed = 2});
   auto y = ashlar::matmul(x, w);
 
-  // The product moves to the second stage. There its columns are split over the nodes, and every
-  // rank of a node has a copy. The plan lists the data that cross between the stages and the data
-  // that move inside a stage.
+  // The product moves to the second stage. There its columns are split over the nodes, and the
+  // ranks of a node have copies of the same columns. The plan lists the data that cross between the
+  // stages and the data that move inside a stage.
   auto z = y | ashlar::to<S<1>, B>.on(stage[1]);
   auto u = ashlar::normal<float>(stage[1], {384, 128}, ashlar::sbp<S<0>, B>{}, {.seed = 3});
   auto v = ashlar::matmul(z, u);  // tensor<float, 2, sbp<P, B>>: a partial sum over the nodes

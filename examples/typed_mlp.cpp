@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a perceptron with a layout that the compiler finds. The search runs while this file is
-// compiled, and the type of every tensor of the model contains its placement. Run it on four ranks:
+// Trains a multilayer perceptron with a layout that the compiler finds. The search runs while this
+// file is compiled, and the type of every tensor of the model contains its placement. Run it on
+// four ranks:
 //
 //   mpirun -n 4 typed_mlp
 

@@ -77,9 +77,8 @@ struct task {
     for (auto const& [name, plan] : plans) example::print_beside(name, plan, found, machine.memory);
   }
 
-  /// Returns the plan of data parallelism or tensor parallelism. Among such plans, it is the
-  /// fastest one if nothing overlaps. With --overlap, the plan's seconds are those of an overlapped
-  /// step.
+  /// Returns the plan of data parallelism or of tensor parallelism that is fastest without overlap
+  /// and without a limit of memory. With --overlap, its seconds are those of an overlapped step.
   search::plan baseline(std::string const& name) const {
     auto serial = problem;
     serial.overlap = false;
@@ -120,7 +119,7 @@ void run(example::options const& o) {
   }
   auto found = t.run(permits);
   t.line.show("");
-  t.problem.interleaved = found.plan.interleaved;  // the search may have chosen the number
+  t.problem.interleaved = found.plan.interleaved;  // the search may have chosen how many take turns
   auto const searched = found.plan;
   double gap = 1;
   found.plan = example::synchronized_by(o.sync, t.problem, searched, t.machine, &gap);

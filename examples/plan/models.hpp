@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The nets, machines and algorithms that the program `plan` knows by name.
+// The nets, machines, algorithms and schedules that the program `plan` knows by name.
 
 #pragma once
 

@@ -24,12 +24,13 @@ struct options {
   std::string schedule = "auto";
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
   std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< the widths of mlp
-  /// The image extent and the classes of image nets.
+  /// The rows and columns of an image, and the classes of image nets.
   std::int64_t image = 224, classes = 1000;
   bool halo = false, tied = false;
   std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< the channels of u-transformer
   std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
-  /// Tokens of the fullest rank over the mean, where experts are split. Predictions use it.
+  /// The tokens of the fullest rank divided by the mean over all ranks, where experts are split.
+  /// Predictions use this number.
   double imbalance = 1;
   int experts = 0, top = 0;  ///< with 0, the model's own number is taken
   std::string type = "float";

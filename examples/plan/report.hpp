@@ -20,9 +20,9 @@
 
 namespace example {
 
-/// A status line on a terminal. Each message overwrites the previous message, and an empty message
-/// erases the line. If a message stays for more than a second, the elapsed seconds are shown after
-/// it.
+/// A status line on standard error. Each message overwrites the previous message, and an empty
+/// message erases the line. If a message stays for a second or more, the elapsed seconds are shown
+/// after it. Shows nothing if `wanted` is false or standard error is not a terminal.
 class progress_line {
  public:
   explicit progress_line(bool wanted) {

@@ -4,7 +4,7 @@
 // Generates text with a trained byte-level model, one byte at a time. Each byte is drawn from the
 // softmax, at a temperature, of the logits that the model computes for the byte after the last one.
 // The model sees the last bytes of the text, at most as many as it was trained for (its context).
-// The logits come from one of two passes with the same result:
+// The logits come from one of two passes, whose results are equal up to rounding:
 //
 //   cached_pass    nn::generator, which keeps the keys and values of earlier bytes. A byte costs
 //                  the pass of one token until the text fills the context. After that, each new

@@ -27,7 +27,8 @@ struct options : training_options {
   int kv_heads = 0;  ///< the key heads of a Llama; 0 means the default of its model
   double balance = 0.01, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7,
          peak_flops = 0;
-  /// Tokens of the fullest rank over the mean, where experts are split. Only predictions use it.
+  /// The tokens of the fullest rank divided by the mean over all ranks, where experts are split.
+  /// Only predictions use this number.
   double imbalance = 1;
   bool graph = false, tied = false;
 

@@ -81,8 +81,8 @@ inline auto llama(options const& o) {
                             .vocabulary = o.vocabulary});
 }
 
-/// Returns the text that a trained model generates. If nn::generator refuses the model, one rank
-/// prints the reason, and the text is generated without a cache of keys and values.
+/// Returns the text that a trained model generates. If nn::generator cannot run the model, the text
+/// is generated without a cache of keys and values, and the rank with `speaks` prints the reason.
 template <class Net, class Model>
 std::string sample_of(options const& o, Net const& net, Model& model, bool speaks) {
   auto const with = [&](auto pass) {
@@ -116,7 +116,7 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
     auto described = nn::describe<T>(net, nn::token_batch{sequences / m, o.context, m});
     described.interleaved = o.interleaved;
     described.updates_apart = search_chooses_updates(o.sync);
-    described.overlap = o.interleaved == 0;  // the search then minimizes the overlapped time
+    described.overlap = o.interleaved == 0;  // if true, the search minimizes the overlapped time
     return described;
   };
   auto const stages = choose_pipeline(o, net_of, micro_batch_counts(sequences, o.micro_batches),

@@ -4,8 +4,9 @@
 #pragma once
 
 // Defines signature tables of argmax, argmin and the cumulative sum along a dim r. They need whole
-// lines of the tensor along r, so no row splits r. A row says with which placements an operator is
-// local on one mesh axis. d is any dim but r, and d' the same dim in the result:
+// lines along r (all elements that differ only in their index of r), so no row splits r. A row says
+// with which placements an operator is local on one mesh axis. d is any dim but r, and d' the same
+// dim in the result:
 //
 //   argmax, argmin along r  S(d) -> S(d')   B -> B   nothing partial
 //                           not S(r): an index within a shard is not an index in the tensor, and

@@ -20,7 +20,7 @@
 namespace ashlar {
 
 /// Up to max_rank letters, one for each dim of a tensor. The letter '1' stands for a dim of extent
-/// 1: the tensor is repeated along this dim, or a sum over this dim has left the extent 1.
+/// 1: the tensor is repeated along this dim, or a reduction over this dim has left the extent 1.
 struct dim_letters {
   char text[max_rank + 1]{};
   int length = 0;
@@ -70,8 +70,9 @@ struct matched_dims {
   int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1, or -1
 };
 
-/// Matches the dims of two operands of extents `x` and `y` from the last one on. An extent of -1,
-/// which the compiler does not know, counts as the other one unless that is 1.
+/// Matches the dims of two operands of extents `x` and `y` from the last one on. Where one operand
+/// has the unknown extent -1 and the other one has an extent other than 1, the result has the
+/// extent of the other operand. Where the other one has extent 1, the result has -1.
 constexpr matched_dims match_dims(shape const& x, shape const& y) {
   matched_dims dims;
   int const rank = x.rank() > y.rank() ? x.rank() : y.rank();

@@ -13,8 +13,9 @@
 //   in a and b      k         in a only, or in b only: summed before the product
 //
 // So c[batch, m, n] is the sum over k of a[batch, m, k] b[batch, k, n]. `order_of_einsum` chooses
-// the order of the letters in which the products read a and b and write c. An array that already
-// has this order, or has it with transposed matrices, is not copied.
+// the order of the letters in which the products read a and b and write c. An array whose letters
+// have this order, or have it with transposed matrices, is not copied. An operand with letters that
+// are summed before the product is always copied.
 //
 // The signature table of two operands is that of a contraction (signature/contraction.hpp). The
 // table of one operand follows from its contraction with a number that is B.
@@ -117,8 +118,8 @@ constexpr signature_table einsum_signatures(std::string_view a, std::string_view
 
 /// Says how the matrix products use one of the arrays a, b and c: `order` is the order of letters
 /// in which they use it. `transposed` says that the matrices in this order are transposed, as
-/// [batch, k, m] instead of [batch, m, k] for a. `copied` says that the operand or the result has
-/// another order in memory, so that the products use a copy.
+/// [batch, k, m] instead of [batch, m, k] for a. `copied` says that the products use a copy, which
+/// is so if the array has another order in memory or letters that are summed before the products.
 struct einsum_array {
   dim_letters order;
   bool transposed = false, copied = false;

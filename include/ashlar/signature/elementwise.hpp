@@ -5,7 +5,7 @@
 
 // Defines signature tables of element-wise operators, transposes, reductions and softmax. A row
 // says with which placements of its operands an operator is local on one mesh axis. d is any dim of
-// the operand, and d' the same dim in the result:
+// the operand (of a reduction over dims r: any dim not in r), and d' is the same dim in the result:
 //
 //   linear map f(x)     S(d) -> S(d)        B -> B        P -> P
 //   other map f(x)      S(d) -> S(d)        B -> B        not P, as f(a + b) is not f(a) + f(b)
@@ -22,7 +22,7 @@
 //   sum over dims r     S(r) -> P           B -> B        S(d) -> S(d'), P -> P
 //   max over dims r     S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
 //   min over dims r     S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
-//   softmax over dim r  S(d), d not r       B -> B
+//   softmax over dim r  S(d) -> S(d)        B -> B        not S(r)
 //   sum by letters      S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
 //   repeat by letters   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
 //

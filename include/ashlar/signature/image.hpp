@@ -21,10 +21,10 @@
 //                     channels is generally not a balanced split of c h w features. A linear layer
 //                     that reads the three dims c, h, w itself can keep a split of channels.
 //
-// No row of these tables splits height or width, because an operator with such a split is not
-// local. A rank that has a part of the rows of an image also needs some rows of its neighbours (a
-// halo), since windows reach over the border between the parts. Plans of redistributions do not
-// move halos. The exchange of a halo is an action of its own in the program of the training step.
+// No row of these tables splits height or width, because an operator with such a split is generally
+// not local. A rank that has a part of the rows of an image also needs some rows of its neighbours
+// (a halo) if windows reach over the border between the parts. Plans of redistributions do not move
+// halos. The exchange of a halo is an action of its own in the program of the training step.
 // `halo_row` is an additional row for layers with such an exchange:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P

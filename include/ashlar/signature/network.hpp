@@ -17,7 +17,8 @@
 //   attention to a context: queries [batch, .., heads, head_dim], context [batch, length, width],
 //                weight of keys and values [width, heads, 2 head_dim]
 //                -> [batch, .., heads, head_dim]
-//                                   S(0), S(0), B -> S(0)         S(d), B, B -> S(d) (queries)
+//                                   S(0), S(0), B -> S(0) (sequences)
+//                                   S(d), B, B -> S(d) (queries; d between batch and heads)
 //                                   S(heads), B, S(1) -> S(heads) B, B, B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B

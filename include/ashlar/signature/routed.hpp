@@ -30,9 +30,9 @@
 // experts [tokens.., ..], which all ranks get.
 //
 // For given routes, the backward passes of all three layers are linear in dy. So dy may be a
-// partial sum wherever x is replicated. In the output of the dispatch layer, the last feature of a
-// row is its gate, the weight of the expert's result. The gradient of the gate is the last feature
-// of the row's gradient. So the gates need no tensor of their own.
+// partial sum if x and all parameters of the layer are replicated. In the output of the dispatch
+// layer, the last feature of a row is its gate, the weight of the expert's result. The gradient of
+// the gate is the last feature of the row's gradient. So the gates need no tensor of their own.
 
 #include <ashlar/signature/contraction.hpp>
 #include <ashlar/signature/training_row.hpp>

@@ -21,7 +21,8 @@
 //                                    integer means "no value", but a sum with it is a value
 //
 // take_rows is the embedding of signature/network.hpp with its operands swapped, for tables of any
-// number of dims. add_rows is linear in the table and the rows together, so P, B, P -> P holds.
+// number of dims, and also for partial maxima and minima. add_rows is linear in the table and the
+// rows together, so P, B, P -> P holds.
 
 #include <ashlar/signature/signature.hpp>
 

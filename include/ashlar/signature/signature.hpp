@@ -10,10 +10,15 @@
 //   S(0), B -> S(0)      the rows of the left operand are split and the right operand is broadcast:
 //                        the rows of the result are split
 //
-// Rows for different axes combine freely. An operator is local on a mesh if two conditions hold:
-// the placements match a row on every axis, and axes that split the same letter (a dim that
-// operands have in common) nest in the same order on all operands (see `resolve`). Tests in
-// tests/unit prove each table by enumeration: every row is right, and no right row is missing.
+// Different axes may match different rows. An operator is local on a mesh if three conditions hold
+// (see `resolve`):
+// - On every axis, the placements match a row.
+// - If several axes split a dim that operands have in common, they nest in the same order on all
+//   these operands.
+// - If the result is partial on several axes, it has the same reduction on all of them.
+//
+// Tests in tests/unit prove each table by enumeration: every row is right, and no right row is
+// missing.
 
 #include <optional>
 
@@ -29,8 +34,8 @@ struct signature {
 
 using signature_table = inplace_vector<signature, 24>;
 
-/// Returns the index of the row whose operands have these placements on one axis, or -1 if there is
-/// none.
+/// Returns the index of the first row whose operands have these placements on one axis, or -1 if
+/// there is none.
 template <class... Operands>
 constexpr int find_row(signature_table const& table, Operands const&... operands) {
   for (int r = 0; r < table.size(); ++r) {
@@ -49,7 +54,8 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
 ///   but in different shard orders.
 ///
 /// If two axes split the same dim of the result, they nest in the same order as on an operand of
-/// which both split one dim. If there is no such operand, they nest in the order of the mesh axes.
+/// which both axes split one dim. If there is no such operand, they nest in the order of the mesh
+/// axes.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -70,8 +76,8 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
   }
-  // Two axes that split the same letter (dim in common) must nest in the same order on every
-  // operand.
+  // Two axes that split a dim that operands have in common must nest in the same order on all these
+  // operands.
   for (int a = 0; a < axes; ++a) {
     if (result.axis[a].is_split()) result.axis[a].depth = 0;
     for (int b = 0; b < axes; ++b) {

@@ -11,8 +11,8 @@
 //   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
 //   use[i]    parameter i as the forward and backward operators read it
 //   grad[i]   the gradient of parameter i as the backward operator produces it
-//   stat[i]   a statistic that the layer itself redistributes from one placement to another (the
-//             row maxima and sums of a cross-entropy whose classes are split)
+//   stat[i]   a statistic that the layer itself redistributes from one placement to another, such
+//             as the row maxima and sums of a cross-entropy whose classes are split
 //
 // The gradient of a split tensor has the same split. The gradient of a broadcast or partial tensor
 // is broadcast or partial. Rows that first slice a broadcast gradient are not listed, because the

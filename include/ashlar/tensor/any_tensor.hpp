@@ -71,8 +71,8 @@ class any_tensor {
   std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
-  /// Makes a tensor with a halo (halo.hpp). This rank holds the box `b`: the box that follows from
-  /// the placement, and in addition elements of other ranks that a convolution reads. The elements
+  /// Makes a tensor with a halo (halo.hpp). This rank holds the box `b`: all elements that the
+  /// windows of its part of a layer's output cover, including elements of other ranks. The elements
   /// are not initialized.
   static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                              box const& b, element_type type) {

@@ -4,8 +4,8 @@
 #pragma once
 
 // Runs an element-wise function on the shards of tensors whose placements a rule accepts
-// (local_rule.hpp). The operators of elementwise.hpp, scalar_operators.hpp, in_place.hpp and
-// functions.hpp call these functions. Nothing here communicates.
+// (local_rule.hpp). The operators of elementwise.hpp, scalar_operators.hpp, in_place.hpp,
+// functions.hpp, compare.hpp and extremum.hpp call these functions. Nothing here communicates.
 //
 //   apply<Rule>(x, f)              a new tensor with f(x[i]) for each element x[i]
 //   apply<Rule>(x, y, f)           a new tensor with f(x[i], y[i]); one operand may be repeated

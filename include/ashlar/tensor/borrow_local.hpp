@@ -10,11 +10,12 @@
 //                                 borrow_local               from_local
 //   the owner changes a value     the tensor changes too     the tensor keeps the old value
 //   the owner's memory            must outlive the tensor    may be freed at once
-//   moves in a node               by messages                by copies in shared memory
+//   moves in a node               by messages, or by         by copies in shared memory
+//                                 copies of small shards
 //
 // The result of an operator or a move has memory of its own. Only these share the borrowed memory:
-// copies of the tensor, reshapes and slices (tensor/README.md), and a move to the placement that
-// the tensor has already.
+// copies of the tensor, reshapes, slices of dim 0 (tensor/README.md), and a move to the placement
+// that the tensor has already.
 
 #include <memory>
 #include <span>
@@ -59,7 +60,7 @@ auto borrowed_tensor(basic_mesh<Processor> const& m, shape const& extents, Place
 /// given, alive for that time. If an exception interrupts a transfer of the tensor, MPI may still
 /// read the memory, so it must stay valid until MPI is finalized, and the owner is never destroyed.
 /// Communicates nothing. Throws ashlar::error if the number of values is not that of the rank's
-/// shard, or if the address is null or not aligned.
+/// shard, or if the shard has elements and the address is null or not aligned.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                   std::span<T> values, std::shared_ptr<void> owner = nullptr) {

@@ -10,7 +10,8 @@
 //   bfloat16 -> float -> double           yes     yes    yes    keeps every number
 //   double -> float -> bfloat16           yes     no     yes    rounds to nearest
 //   integer -> float, double, bfloat16    yes     no     yes    rounds to nearest
-//   int32 -> int64                        yes     no     yes    sums of int32 wrap around
+//   int32 -> int64                        yes     no     yes    keeps every number, but sums of
+//                                                               int32 wrap around earlier
 //   int64 -> int32                        yes     no     no     wraps around
 //   float, double, bfloat16 -> integer    yes     no     no     rounds towards 0; too large numbers
 //                                                               become the largest integer, too

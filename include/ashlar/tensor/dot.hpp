@@ -13,8 +13,8 @@
 //   norm(x)     sqrt(dot(x, x))                      table: sum_of_squares_signatures, so x must
 //                                                    not be partial
 //
-// Both compute in A = accumulation_t<T> (float for bfloat16, else T) and return a value of type A.
-// Sums of integers wrap around.
+// Both functions compute in A = accumulation_t<T> (float for bfloat16, else T) and return a value
+// of type A. Sums of integers wrap around.
 
 #include <cmath>
 
@@ -68,9 +68,9 @@ auto whole_dot(X const& x, Y const& y, Placement const& p) {
 
 /// Returns the sum of x · y over all elements, as an accumulation_t<T>, the same on every rank.
 /// Communicates one all-reduce of one element along all axes that split the operands or on which
-/// one operand is partial. If that is cheaper, communicates one all-reduce for each of these axes
-/// instead. Communicates nothing if there are no such axes. Throws ashlar::error if the extents
-/// differ, or if run-time placements match no row of the table.
+/// one operand is partial, or one all-reduce for each of these axes if that is cheaper.
+/// Communicates nothing if there are no such axes. Throws ashlar::error if the extents differ, or
+/// if run-time placements match no row of the table.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::dot_rule<X::rank>, X, Y>
 auto dot(X const& x, Y const& y) {

@@ -20,7 +20,8 @@
 //
 // An einsum of two operands is computed as matrix products, with the kernels of matmul.
 // order_of_einsum (signature/einsum.hpp) chooses in which order of letters the kernels read each
-// operand. An operand whose letters have another order is copied first.
+// operand. An operand whose letters have another order is copied first. Letters that only one
+// operand has and the result lacks are summed before the products.
 
 #include <array>
 #include <string>

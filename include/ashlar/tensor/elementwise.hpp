@@ -11,11 +11,13 @@
 //                                         device/functor.hpp, or the program compiles a kernel for
 //                                         f (device/cuda/launch/map_function.cuh)
 //   gelu(x), relu(x)                      x is not partial
-//   x + y, x - y   sum, difference        both operands have the same placement
-//                                         one may be repeated along dims of the other: repeated.hpp
-//   x * y          element-wise product   on each mesh axis: the same S, B and B, or P and B
-//   x / y          element-wise quotient  on each mesh axis: the same S, B and B, or P and B
+//   x + y, x - y   sum, difference        on each axis: the same S, B and B, or P and P
+//   x * y          element-wise product   on each axis: the same S, B and B, P and B, or B and P
+//   x / y          element-wise quotient  on each axis: the same S, B and B, or P and B
 //   softmax(x)     over the last dim      x is neither partial nor split along that dim
+//
+// In x + y, x - y, x * y and x / y, one operand may be repeated along dims of the other
+// (repeated.hpp). On axes that split one of these dims, the repeated operand is B.
 //
 // Operators of a tensor and a number are in scalar_operators.hpp, operators in place in
 // in_place.hpp, and exp, log and other functions in functions.hpp.
@@ -226,7 +228,7 @@ ill_formed operator/(X const&, Y const&) {
   return {};
 }
 
-/// Returns the softmax over the last dimension. Communicates nothing.
+/// Returns the softmax over the last dim. Requires floating-point elements. Communicates nothing.
 template <distributed X>
   requires locally_applicable<detail::softmax_rule<X::rank>, X>
 auto softmax(X const& x) {

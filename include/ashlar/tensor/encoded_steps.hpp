@@ -7,9 +7,9 @@
 // A running plan (running_plan.hpp) calls pack() before the transfer of a step, and unpack() after
 // it. Decoded addends are summed in the order of the ranks.
 //
-// With error feedback, encoding a block also replaces the stored errors of the block. If an element
-// of the block is not finite, the stored errors are kept instead, so that one wrong step does not
-// spoil all later ones.
+// With error feedback, encoding a block also replaces the stored errors of the block. If one of the
+// new errors is not finite, all stored errors of the block are kept instead, so that one wrong step
+// does not spoil all later ones.
 
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,9 @@ namespace ashlar::detail {
                                   "until the next redistribution.");
 }
 
-/// Throws ashlar::error unless the wire can carry the tensors `x`. If the wire has error feedback,
-/// also throws unless `kept` has the errors of each tensor.
+/// Throws ashlar::error unless the wire can carry the tensors `x`, which must have elements of type
+/// float in host memory. If the wire has error feedback, also throws unless `kept` has the errors
+/// of each tensor.
 template <class Processor>
 void refuse_unless_encodable(wire_format const& wire,
                              recycled_vector<any_tensor<Processor>> const& x,
@@ -57,8 +58,7 @@ class encoded_steps {
   explicit encoded_steps(errors kept = {}) : errors_(std::move(kept)) {}
 
   /// Encodes the blocks of tensors `x` that step number `step` sends, and returns the address of
-  /// the encoded blocks. Throws ashlar::error if the elements are not of type float, or if errors
-  /// are missing.
+  /// the encoded blocks. Throws ashlar::error as refuse_unless_encodable does.
   void const* pack(encoded_transfer const& e, std::size_t step, tensors const& x) {
     refuse_unless_encodable(e.what.wire, x, errors_);
     if constexpr (Processor::is_host) {
@@ -93,7 +93,7 @@ class encoded_steps {
   /// Returns where the transfer writes what arrives.
   void* target() const { return target_->data(); }
 
-  /// Decodes what has arrived into the tensors `next`.
+  /// Decodes what has arrived into the tensors `next`. If the step sums, adds up the addends there.
   void unpack(encoded_transfer const& e, tensors const& next) {
     if constexpr (Processor::is_host) {
       buffer<float> const block(next.front().mesh().memory(), e.largest_block);

@@ -11,8 +11,8 @@
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
 // memory if the caller wants it there. Otherwise it takes the memory of an operand that is no
 // longer needed, or else a block of the mesh's memory until its last use. Operators on the same
-// rows form groups, which are computed a few rows at a time. Results that only nodes of one group
-// need are never written to memory (signature/formula/row_groups.hpp).
+// rows form groups (signature/formula/row_groups.hpp). The host computes a group a few rows at a
+// time, and results that only nodes of one group need are in a buffer of a few rows.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ class evaluation {
   evaluation(mesh_type const& m, differentiated_formula const& f) : mesh_(m), f_(f), g_(f.g) {}
   ~evaluation() {}  // a member of the class, so that it is compiled with the others
 
-  /// States the extents of this rank's shard of a leaf: x (node f.x) or a weight.
+  /// States the extents of this rank's shard of a leaf: x (node f.x), a weight or the targets.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
   /// Computes the extents of all other shards. Must be called after set_extents and before any of
   /// the functions below.
@@ -120,7 +120,7 @@ class evaluation {
       if (letter == '1') extent = 1;
       else if (in_a != std::string_view::npos) extent = size(n.a, static_cast<int>(in_a));
       else if (in_b != std::string_view::npos) extent = size(n.b, static_cast<int>(in_b));
-      else extent = n.extents[d];  // a dim that a reshape makes: no axis splits it
+      else extent = n.extents[d];  // a dim that the operator makes: no axis splits it
     }
   }
 
@@ -196,8 +196,8 @@ class evaluation {
     if (n.reads_b()) used(n.b);
   }
 
-  /// The number of elements of those rows of a group's widest result that are computed together. It
-  /// is so small that these rows of all results of the group fit into the first level of a cache.
+  /// The rows of a group that are computed together have at most this many elements of its widest
+  /// tensor, unless one row has more. A few blocks of this size fit into a first-level cache.
   static constexpr std::int64_t tile = 2048;
 
   /// Says where the rows of one node are while its group is computed.
@@ -343,8 +343,8 @@ class evaluation {
     return local;
   }
 
-  /// If the only use of product i is to be added to a sum (add_to), adds it directly to this sum
-  /// and returns true. Otherwise returns false.
+  /// If the only use of product i is to be added to a sum (add_to) and the kernel can do this, adds
+  /// it directly to this sum and returns true. Otherwise returns false.
   bool adds_product(int i) {
     if constexpr (std::is_same_v<T, accumulated>) {
       if (at(i).uses != 1 || order_of_contraction(g_[i]).c.copied) return false;
@@ -366,8 +366,8 @@ class evaluation {
     detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
-  /// Copies the values of a node to w.target or adds them to w.sum. Called only for values that
-  /// were not computed there.
+  /// Copies the values of a node to w.target or adds them to w.sum. Called only if compute() has
+  /// not already written or added them there.
   void finish(wish& w) {
     T const* const values = at(w.node).data;
     std::int64_t const n = elements(w.node);

@@ -5,8 +5,9 @@
 
 // The two steps of a redistribution with the wire power_sgd (plan/wire.hpp), for one tensor or for
 // several that travel together. M is the matrix of a rank: its addend, plus its errors if the wire
-// has error feedback. Q is the second factor of the previous run, or random numbers. A prime means
-// transposed.
+// has error feedback. Q is at first the sum of all Q of the previous run, in which random numbers
+// replace columns of zeros. In the first run, and without error feedback, all columns of Q are
+// random. A prime means transposed.
 //
 //   step     pack()            the transport     unpack()
 //   first    P = M Q           sums P            makes the columns of P orthonormal
@@ -38,8 +39,8 @@ class factored_steps {
   using errors = recycled_vector<wire_errors*>;
 
   /// Computes, for each tensor of `x`, the factor that the transport sums in step number `number`.
-  /// `kept` has the errors of each tensor if the wire has error feedback. Throws ashlar::error if
-  /// the elements are not of type float, or if errors are missing.
+  /// `kept` has the errors of each tensor if the wire has error feedback. Throws ashlar::error as
+  /// refuse_unless_encodable does.
   void pack(redistribution_step const& s, std::size_t number, tensors const& x,
             errors const& kept) {
     refuse_unless_encodable(s.wire, x, kept);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Functions that make tensors. Values depend only on the global index (and a seed), never on the
-// mesh or the placement. So a program gives the same numbers on any number of ranks.
+// Functions that make tensors. Values depend only on the global index and the arguments, such as a
+// seed, never on the mesh or the placement. So a program gives the same numbers on any number of
+// ranks.
 //
 //   zeros, full           normal, uniform {.seed, .stream}       from_full       from_index
 //

@@ -88,7 +88,7 @@ void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loo
     case operation::equal: return pairs(device::equal_of{});
     case operation::keep: return pairs(device::kept_where<true>{});
     case operation::drop: return pairs(device::kept_where<false>{});
-    default: return;  // all other operators are not element-wise
+    default: return;  // all other operators have kernels of their own
   }
 }
 

@@ -59,8 +59,8 @@ std::vector<T> to_full(any_tensor<Processor> const& x) {
   return detail::host_values<T>(m.processor(), whole.template data_as<T>(), whole.local_elements());
 }
 
-/// Writes the description of `x` and its values, with four digits, to `out` on rank 0, as in
-/// print(x, std::cout). All ranks must call this function, since it communicates like to_full.
+/// Writes the description of `x` and its values, with four significant digits, to `out` on rank 0,
+/// as in print(x, std::cout). Communicates like to_full, so all ranks must call this function.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);

@@ -5,10 +5,10 @@
 
 // Computes a local product c = a · b so that pending transfers make progress meanwhile. The host
 // has no background thread for transfers. While transfers are pending, the host therefore computes
-// c in strips of rows, with one GEMM for each strip. Between two strips, every few milliseconds, it
-// lets the transfers progress. A strip of 256 rows is large enough to lose almost no speed, and a
-// transfer waits for at most one strip. A device moves data in the background, so it runs the whole
-// product as one GEMM.
+// c in strips of rows, with one GEMM for each strip. Before each strip it lets the transfers
+// progress. A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for
+// at most one strip. A device moves data in the background, so it runs the whole product as one
+// GEMM.
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 //   its address      is not null, and a multiple of the alignment of the elements; an array without
 //                    elements may have any address
 //
-// Each refusal throws ashlar::error, which names the operation, the array, the rank and its shard.
+// Each refusal throws ashlar::error, which names the operation and says what does not fit.
 
 #include <cstdint>
 #include <string>

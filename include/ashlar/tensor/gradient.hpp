@@ -174,7 +174,8 @@ class gradient_of_function {
 
   /// Returns y = f(x...) and the gradients of the sum of all elements of y, one for each operand.
   /// Communicates nothing. Throws ashlar::error if an operator is not local, if extents do not fit,
-  /// or if the function does not use an operand.
+  /// if the function does not use an operand, if the operands are on different meshes, if one is
+  /// routed, or if the type of the other operands cannot represent an integer exactly.
   template <distributed... X>
   auto operator()(X const&... x) const {
     using first = std::tuple_element_t<0, std::tuple<X...>>;
@@ -207,8 +208,9 @@ class gradient_of_function {
       return std::tuple{typed<-1, X...>(y, at), typed<int(I), X...>(std::get<I>(gradients), at)...};
     };
     constexpr std::index_sequence_for<X...> all{};
-    // Outside of the mesh, the shards of all results are empty. But some nodes, such as sums over
-    // all dims, have elements even if their operands have none.
+    // On ranks outside of the mesh, the shards of all results are empty. Nothing may be computed
+    // there, because some nodes, such as sums over all dims, have elements even if their operands
+    // have none.
     if (!m.is_here()) return results(all);
 
     formulas::evaluation<T, processor> pass(m, f);

@@ -35,8 +35,8 @@ void run_halo(basic_mesh<Processor> const& m, transfer const& what, element_type
 }
 
 /// Returns x with its halo: the elements that the windows of this rank's output cover. Communicates
-/// one transfer along the axes that split the dim of the windows, in which each rank receives the
-/// elements that it reads but does not own.
+/// one transfer along the axes that split the dim of the windows. Each rank receives the elements
+/// that it reads but does not own.
 template <class Processor>
 any_tensor<Processor> with_halo(any_tensor<Processor> const& x, halo_transfers const& halo) {
   auto const& m = x.mesh();
@@ -74,8 +74,8 @@ void add_region(Processor const& on, box const& region, box const& from, T const
 
 /// Returns the gradient of a tensor x, where dx is the gradient of x with its halo. The gradient of
 /// an element is the sum over all ranks that read the element. Communicates one transfer along the
-/// axes that split the dim of the windows, in which each rank receives the addends for the elements
-/// that it owns.
+/// axes that split the dim of the windows. Each rank receives the addends for the elements that it
+/// owns.
 template <class Processor>
 any_tensor<Processor> sum_of_halos(any_tensor<Processor> const& dx, halo_transfers const& halo) {
   auto const& m = dx.mesh();

@@ -10,8 +10,9 @@
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
 //
-// No table has a row with an owned operand. So every operator rejects owned operands, and all
-// operators do so with the same message.
+// No table has a row with an owned operand, one with placement O(k): only rank k of the axis has
+// the values. So every operator rejects owned operands, and all operators do so with the same
+// message.
 //
 // A rule is a type that describes an operator:
 //
@@ -186,7 +187,7 @@ void check_operands(Operands const&... operands) {
 }
 
 /// Returns the placement that `table` gives the result, as a value. Throws ashlar::error with the
-/// message of `Rule` if no row matches the operands.
+/// message of `Rule` if no row matches the operands, or as check_operands does.
 template <class Rule, class... Operands>
 placement result_value(signature_table const& table, Operands const&... operands) {
   check_operands<Rule>(operands...);

@@ -27,7 +27,8 @@ struct alike_rule {
   static constexpr signature_table table() { return alike_signatures(Rank); }
 };
 
-/// Returns the first mesh axis on which X is partial, or on which one of Y is placed unlike X.
+/// Returns a mesh axis on which X is partial, or on which one of Y is placed unlike X. Returns -1
+/// if there is none.
 template <class X, class... Y>
 constexpr int unlike_axis() {
   using rule = alike_rule<X::rank>;

@@ -61,13 +61,15 @@ auto rewrap(Tensor const& x) {
 }  // namespace detail
 
 /// Holds if both operands are matrices, or batches of them, whose product needs no communication.
+/// If an operand is dynamic, the placements are checked at run time.
 template <class A, class B>
 concept multipliable = detail::matmul_operands<A, B> &&
                        locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
                                           detail::matmul_tensor<B>>;
 
-/// Returns the product of two operands whose placements need no communication. Throws ashlar::error
-/// if the extents do not fit, or if run-time placements match no row of the signature table.
+/// Returns the product of two operands whose placements need no communication. Communicates
+/// nothing. Throws ashlar::error if the extents do not fit, or if run-time placements match no row
+/// of the signature table.
 template <class A, class B>
   requires multipliable<A, B>
 auto matmul(A const& a, B const& b) {
@@ -159,7 +161,8 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
 
 /// Returns the product at placement `p`. Runs the cheapest plan that satisfies `wanted`. The
 /// overload without `wanted` limits the memory per rank to the memory of the mesh's machine.
-/// Communicates the redistributions of this plan, which plan_matmul returns.
+/// Communicates the redistributions of this plan, which plan_matmul returns. Throws ashlar::error
+/// as plan_matmul does.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {

@@ -61,7 +61,8 @@ using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 ///
 ///   axes              the operands have different numbers of mesh axes
 ///   partial_partial   both operands are partial on one axis
-///   contraction       the dims that are summed over are not split by the same axes
+///   contraction       the dims that are summed over are not split by the same axes in the same
+///                     shard order
 ///   no_rule           another reason
 enum class matmul_fault { axes, partial_partial, contraction, no_rule };
 

@@ -5,9 +5,10 @@
 
 // Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. a is
 // m x k and b is k x n, or both are batches of such matrices. One dim is cut into panels: m, n, k
-// or the batch dim. It is called the streamed dim. The redistributions and the GEMM run once per
-// panel. With k as the streamed dim, this is the algorithm SUMMA. plan/matmul_stream.hpp defines
-// panels and describes when a product runs in panels.
+// or the batch dim. It is called the streamed dim. The GEMM runs once per panel, and so do the
+// redistributions of tensors that have the streamed dim. With k as the streamed dim, this is the
+// algorithm SUMMA. plan/matmul_stream.hpp defines panels and describes when a product runs in
+// panels.
 //
 // The table shows how each tensor is handled. A move is a redistribution.
 //

@@ -9,8 +9,8 @@
 //   matmul(a, x)   a x     S(0), B -> S(0)   S(1), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
 //   matmul(x, a)   x^T a   B, S(1) -> S(0)   S(0), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
 //
-// The matrix may be transposed(a), which makes no copy. Unlike the product of two matrices, this
-// one cannot be given the placement of its result: redistribute an operand first.
+// The matrix may be transposed(a), which makes no copy. There is no form that takes the placement
+// of the result, as the product of two matrices has: redistribute an operand first.
 
 #include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/matmul.hpp>

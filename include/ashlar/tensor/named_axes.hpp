@@ -13,7 +13,7 @@
 // The names of mesh axes are run-time values, and so are not in the type of a tensor. A typed
 // result therefore needs the list of all names, mesh_axes<...>. With the list, the compiler refuses
 // a name that the list does not have. Without the list, a name that the mesh does not have throws
-// ashlar::error. So does a list that differs from the names of the mesh.
+// ashlar::error. A list that differs from the names of the mesh throws ashlar::error, too.
 
 #include <ashlar/mesh/named_placement.hpp>
 #include <ashlar/tensor/local_rule.hpp>

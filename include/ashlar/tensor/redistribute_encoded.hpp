@@ -126,7 +126,7 @@ auto redistribute(Tensor const& x, placement const& target, wire_format const& w
 }
 
 /// Returns the plan that redistribute(x, target, wire) runs. Communicates nothing. Throws
-/// ashlar::error if the placement or the wire does not fit the tensor.
+/// ashlar::error if the placement or the wire does not fit the tensor, or if the wire has momentum.
 template <distributed Tensor>
 plan_report plan_redistribution(Tensor const& x, placement const& target, wire_format const& wire) {
   return {detail::encoded_plan_to(x, target, wire)->plan, x.mesh().topology(), x.mesh().machine()};

@@ -15,9 +15,9 @@
 // that split the ids, the table of add_rows must be P. The signature tables are in
 // signature/rows.hpp.
 //
-// On the host, an id that is not the number of a row is an error. The host cannot see the ids on a
-// device. There, take_rows gives zeros for such an id, and add_rows adds nothing. add_rows adds in
-// the order of the ids.
+// On the host, an id that is not the number of a row is an error. On a device, whose memory the
+// host cannot read, take_rows gives zeros for such an id, and add_rows adds nothing. add_rows adds
+// in the order of the ids.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/rows.hpp>

@@ -11,13 +11,13 @@
 //                             S(d) -> S(d)   B -> B            not linear: for P, each rank would
 //                                                              add a, or divide a by its addend
 //
-// All of them refuse a partial maximum or minimum. a * x would be right for a > 0, but the sign of
-// a is known only at run time, and whether a program is correct must not depend on it. Write
-// 2 * (x | to<B>). x + a would be wrong for integers: in a partial maximum the least integer means
-// "no value", but the least integer plus a is a value.
+// All these operators refuse a partial maximum or minimum. a * x would be right for a > 0, but the
+// sign of a is known only at run time, and whether a program is correct must not depend on it.
+// Write 2 * (x | to<B>). x + a would be wrong for integers: in a partial maximum the least integer
+// means "no value", but the least integer plus a is a value.
 //
-// The number is converted to accumulation_t<T>. Integer tensors accept no number with a fraction,
-// and no division.
+// The number is converted to accumulation_t<T>. Integer tensors accept only numbers of an integer
+// type, and no division.
 
 #include <ashlar/tensor/apply_rule.hpp>
 

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The error messages of the operators. The same text is the compiler's message for typed operands
-// and the exception's message for dynamic ones. The messages are macros because static_assert
-// accepts only a string literal. Each message says what is wrong and what to write instead, and
-// each has a test in tests/compile_fail.
+// The error messages of the operators. For placements that do not fit, the same text is the
+// compiler's message for typed operands and the exception's message for dynamic ones. The messages
+// are macros because static_assert accepts only a string literal. Each message says what is wrong
+// and what to write instead, and each has a test in tests/compile_fail.
 
 #define ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL                                                         \
   "matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of "   \

@@ -13,9 +13,9 @@
 // by default the host. Because it is part of the type, device memory cannot be mistaken for host
 // memory.
 //
-// A tensor is a handle: copies share the shard, and clone() makes a new shard. Shards are row-major
-// and are allocated from the mesh's memory. Making, copying and inspecting a tensor communicates
-// nothing.
+// A tensor is a handle: copies share the shard, and clone() makes a new shard. Shards are
+// row-major. They are in the mesh's memory, except for borrowed shards (borrow_local.hpp). Making,
+// copying and inspecting a tensor communicates nothing.
 
 #include <algorithm>
 #include <memory>
@@ -167,7 +167,8 @@ class tensor {
         data_(std::static_pointer_cast<T>(detail::new_shard(m, extents, p, box_, sizeof(T)))) {}
 
   /// Makes a view: `shard` becomes this rank's part of a tensor with these extents and this
-  /// placement. The memory that the shared pointer owns may be larger than the shard.
+  /// placement. The memory that the shared pointer owns may be larger than the shard. Checks
+  /// nothing.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
       : mesh_(m), extents_(extents), placement_(p), box_(m.local_box(extents, p)),

@@ -29,8 +29,8 @@
 //
 // A mask v of keep or drop and the row numbers v of take_rows have the gradient 0.
 //
-// If an operand was repeated along dims, its adjoint is summed over them. If a node has several
-// uses, its adjoint is the sum over them.
+// If an operand was repeated along dims, its adjoint is summed over these dims. If a node has
+// several uses, its adjoint is the sum over the uses.
 //
 // The adjoint of a sum's operand has the same value along the summed dims, so it keeps extent 1 in
 // these dims: element-wise operators repeat such a tensor by themselves. A repeat node is added
@@ -55,8 +55,9 @@ struct differentiated_formula {
   inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
 
-  /// Returns the text by which error messages name a leaf: "x", or the noun and the name of a
-  /// weight, such as "weight gain".
+  /// Returns the text by which error messages name a leaf: the noun and the name of a weight, such
+  /// as "weight gain". For x, returns "x" or, if the formula joins two nets, "the output of the
+  /// second net".
   std::string name_of(int leaf) const {
     for (int k = 0; k < weights.size(); ++k)
       if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
@@ -211,7 +212,9 @@ class differentiation {
 
 }  // namespace detail
 
-/// Finds the contractions whose only use is a sum with a tensor that is repeated, such as a bias.
+/// Finds the contractions whose only use is an addition to a tensor that is repeated, such as a
+/// bias, and sets graph::joins_sum for them. Leaves out contractions whose result is copied to
+/// another order of dims.
 constexpr void find_joined(differentiated_formula& f) {
   graph& g = f.g;
   int uses[max_nodes]{};

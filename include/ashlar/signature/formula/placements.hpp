@@ -13,7 +13,7 @@
 
 namespace ashlar::formulas {
 
-/// The placements of all nodes of a formula, or the node that is not local.
+/// The placements of all needed nodes of a formula, or the node that is not local.
 struct formula_placements {
   placement of[max_nodes];
   int failing_node = -1;  ///< the first operator that would need communication, or -1
@@ -42,7 +42,8 @@ constexpr std::optional<placement> repeated_placement(signature_table const& tab
 
 }  // namespace detail
 
-/// Returns the placements of all nodes of `f`. `x` and `weights` have equally many axes.
+/// Returns the placements of all needed nodes of `f`, which must have no targets. `x` and `weights`
+/// have equally many axes.
 constexpr formula_placements
 placements_of(differentiated_formula const& f, placement const& x,
               inplace_vector<placement, max_parameters> const& weights) {

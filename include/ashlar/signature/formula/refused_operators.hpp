@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Operators of tensors that formulas do not have. Each is declared for symbols. A call of it is a
-// single compile error, and the message of the error says what formulas have instead:
+// Operators of tensors that formulas do not have. They are declared for symbols, so that a call of
+// one of them is a single compile error. The message of the error says what formulas have instead:
 //
 //   u < v   equal(u, v)   max(u, v)   argmax<0>(u)   ..
 //                                 the operators of formulas, or a layer of your own
@@ -39,8 +39,8 @@
 namespace ashlar::formulas {
 
 // The macros define functions of symbols. `Number` and `Type` take the template arguments of a
-// call, and the lists of numbers in braces have overloads of their own, because a template cannot
-// deduce their type.
+// call. Calls with a list of numbers in braces have overloads of their own, because a template
+// cannot deduce the type of such a list.
 #define ASHLAR_NO_FORMULA_FUNCTION(name, sentence)                                                 \
   template <int... Number, int Rank, class... More>                                                \
   constexpr symbol<Rank> name(symbol<Rank> u, More const&...) {                                    \

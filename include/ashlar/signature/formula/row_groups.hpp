@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Forms groups of nodes that a pass computes together, a few rows at a time. So the results between
-// nodes of a group stay in the cache and are never written to memory. A row has the elements along
-// the last dim, and there is one row for each index of the dims before it. The tensors of a group
-// have the same rows. A group may contain these nodes:
+// Forms groups of nodes that a pass computes together, a few rows at a time. A result that only
+// nodes of its group need is never stored as a whole: its rows stay in a buffer of a few rows. A
+// row has the elements along the last dim, and there is one row for each index of the dims before
+// it. The tensors of a group have the same rows. A group may contain these nodes:
 //
 //   element-wise    Each operand has the rows of the group and may be repeated along the last dim,
 //                   or is one row, such as a bias, that is repeated for all rows.
@@ -85,7 +85,6 @@ struct pass_order {
 
 namespace detail {
 
-/// Forms the groups of a pass.
 class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {

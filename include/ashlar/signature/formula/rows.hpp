@@ -130,8 +130,9 @@ namespace detail {
 /// A training row with which all operators of a formula and of its gradient are local.
 struct local_row {
   training_row row;
-  node_set split;          ///< the nodes whose results are split
-  int repeated_node = -1;  ///< if every rank repeats too many flops: the product that costs most
+  node_set split;  ///< the nodes whose results are split
+  /// If every rank repeats too many flops: the repeated product that costs most. Otherwise -1.
+  int repeated_node = -1;
 };
 
 /// The reasons for which no training row is local:
@@ -268,9 +269,9 @@ class row_search {
     rows_.push_back(found);
   }
 
-  /// If the nodes of `split` are split, every rank computes all other products completely. Returns
-  /// the most expensive of these products. Returns -1 if their share of all flops is at most
-  /// most_repeated_flops.
+  /// If the nodes of `split` are split, every rank repeats those products that have none of these
+  /// nodes as an operand or as the result. Returns the most expensive of the repeated products, or
+  /// -1 if their share of all flops is at most most_repeated_flops.
   constexpr int repeated_node(node_set const& split) const {
     double repeated = 0, most = 0;
     int node = -1;
@@ -317,8 +318,8 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 struct formula_rows {
   training_table table;
   inplace_vector<node_set, training_table::capacity()> split;  ///< the split nodes of each row
-  /// Says whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row
-  /// splits dim 0 of both.
+  /// False if each index of dim 0 of y depends only on the same index of dim 0 of x. This is so if
+  /// one of the local rows, which may be a dropped one, splits dim 0 of both. Otherwise true.
   bool couples_rows = true;
 
   /// Returns whether the result of node i is split in all rows for which holds(row) is true.

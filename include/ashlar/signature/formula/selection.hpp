@@ -48,7 +48,7 @@ constexpr int add_part(graph& g, int a, dim_letters const& joined, dim_letters c
 }
 
 /// Adds a slice of node a: the indices [begin, begin + size) of dim `dim`. Throws ashlar::error if
-/// a does not have these indices.
+/// a does not have these indices, or if `size` is below 1.
 constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64_t size) {
   shape const x = g[a].extents;
   if (begin < 0 || size < 1 || (x[dim] != -1 && (begin > x[dim] || size > x[dim] - begin)))
@@ -68,8 +68,8 @@ constexpr int add_slice(graph& g, int a, int dim, std::int64_t begin, std::int64
 }
 
 /// Adds the operator `what`, which makes the gradient of operand a of node `of` from `dz`, the
-/// gradient of the node's result. The operator has the dims, the number and the operand b of the
-/// node.
+/// gradient of the node's result. The operator has the number and the operand b of the node. Its
+/// operand has the dims of the node's result, and its result has the dims of the node's operand.
 constexpr int add_adjoint(graph& g, operation what, int dz, node const& of) {
   node n;
   n.what = what;
@@ -84,7 +84,8 @@ constexpr int add_adjoint(graph& g, operation what, int dz, node const& of) {
 }
 
 /// Adds the rows of node `table` whose numbers are the elements of node `ids`. The table has the
-/// dims [rows, columns..], and the result [the dims of ids.., columns..].
+/// dims [rows, columns..], and the result [the dims of ids.., columns..]. Throws ashlar::error if
+/// the table has no dims, or if the result would have more than max_rank dims.
 constexpr int add_taken_rows(graph& g, int table, int ids) {
   shape const x = g[table].extents, numbers = g[ids].extents;
   if (x.rank() == 0 || x.rank() - 1 + numbers.rank() > max_rank)

@@ -75,7 +75,7 @@ constexpr symbol<Rank> softmax(symbol<Rank> u, int dim) {
 
 /// Returns u with dim `dim` divided into dims of the given extents, of which the last one varies
 /// fastest. No mesh axis may split the dim. Throws ashlar::error if the product of the extents is
-/// not the extent of the dim.
+/// not the extent of the dim, or if the result would have more than max_rank dims.
 template <int Rank, int Parts>
 constexpr auto split_dim(symbol<Rank> u, int dim, std::int64_t const (&extents)[Parts]) {
   int const d = detail::dim_of(u, dim, "split_dim");
@@ -116,8 +116,9 @@ constexpr void expect_letters(graph const& g, int u, dim_letters const& letters)
 
 }  // namespace detail
 
-/// Returns the product of u and v by the letters of Text, as einsum<"bsd,df->bsf">(u, v). The dims
-/// with a letter that the result lacks are summed over. Both operands must have this letter.
+/// Returns the product of u and v by the letters of Text, as einsum<"bsd,df->bsf">(u, v). Sums over
+/// the dims whose letter the result lacks. Both operands must have each of these letters. Throws
+/// ashlar::error if the extents of a letter differ.
 template <einsum_text Text, int A, int B>
 constexpr auto einsum(symbol<A> u, symbol<B> v) {
   constexpr auto of = read_einsum(Text);
