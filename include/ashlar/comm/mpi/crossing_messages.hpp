@@ -31,6 +31,7 @@
 #include <ashlar/comm/mpi/crossing_neighbours.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/layout/range_of_region.hpp>
+#include <ashlar/support/keep_forever.hpp>
 #include <ashlar/support/recycled.hpp>
 
 namespace ashlar::mpi {
@@ -55,7 +56,7 @@ class crossing_messages {
     // An exception ends the crossing. MPI may still use the shard and the buffers, so they are
     // never freed.
     memory_->retire();
-    new recycled_vector<open_message>(std::move(open_));
+    keep_forever(std::move(open_));
   }
 
   /// Does what is possible now. Returns true when all messages have ended.

@@ -26,6 +26,7 @@
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/layout/range_of_region.hpp>
 #include <ashlar/plan/crossing/crossing.hpp>
+#include <ashlar/support/keep_forever.hpp>
 #include <ashlar/support/recycled.hpp>
 
 namespace ashlar::mpi {
@@ -64,7 +65,7 @@ class crossing_neighbours {
   crossing_neighbours& operator=(crossing_neighbours const&) = delete;
   ~crossing_neighbours() {
     // An exception ends the crossing. MPI may still write to the peers, so they are never freed.
-    if (!has_ended_ && !peers_.empty()) new recycled_vector<peer>(std::move(peers_));
+    if (!has_ended_ && !peers_.empty()) keep_forever(std::move(peers_));
   }
 
   /// from() returns how elements travel from `rank` to this rank. to() returns how elements travel
