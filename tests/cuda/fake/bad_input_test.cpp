@@ -111,8 +111,8 @@ TEST_CASE("no driver, an old driver, and no device") {
   m.driver = CUDART_VERSION / 1000 * 1000 - 700;
   auto const built = cuda::version_text(CUDART_VERSION);
   CHECK(start_on(m) == "cuda::count: The driver supports CUDA up to " +
-                           cuda::version_text(m.driver) + ", the program was built with " + built +
-                           ": update the driver.");
+                           cuda::version_text(m.driver) + ", the CUDA runtime that was loaded is " +
+                           built + ": update the driver.");
   m = {};
   m.devices = 0;
   CHECK(start_on(m) ==

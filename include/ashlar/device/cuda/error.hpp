@@ -54,7 +54,8 @@ inline std::string version_fault(int built, int runtime, int driver) {
            ": put the newer one first in LD_LIBRARY_PATH.";
   if (driver / 1000 < runtime / 1000)  // an older driver of the same major version works
     return "The driver supports CUDA up to " + version_text(driver) +
-           ", the program was built with " + version_text(built) + ": update the driver.";
+           ", the CUDA runtime that was loaded is " + version_text(runtime) +
+           ": update the driver.";
   return "";
 }
 
