@@ -250,7 +250,8 @@ class serial_optimum {
         if (spec.tie == search::tie_role::later) continue;
         auto const& p = picked[next++];
         if (p.updated_at().has_owned())
-          list.push_back({spec.extents, stored_as_used(p), dividing_axes(p, chosen_.mesh)});
+          list.push_back(
+              {spec.extents, stored_as_used(p), dividing_axes(p, spec.extents, chosen_.mesh)});
       }
     auto const dealt = deal_owners(list, chosen_.mesh);
     next = 0;
