@@ -173,8 +173,13 @@ class trainer {
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
   /// Returns a text with the numbers of squares that AdamW has averaged, for continue_squares().
   /// Call continue_squares() after continue_after().
-  std::string numbers_of_squares() const { return sent_.text(*model_); }
-  void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
+  std::string numbers_of_squares() const {
+    return stale_ ? stale_->numbers_of_squares() : sent_.text(*model_);
+  }
+  void continue_squares(std::string const& text) {
+    if (stale_) stale_->continue_squares(text);
+    else sent_.continue_after(*model_, text);
+  }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, as when a checkpoint is read. Delays begin anew.
   /// Communicates: a redistribution of each parameter that is updated at one placement and stored
