@@ -21,6 +21,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <support/local_part.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/tiny_gpt.hpp>
@@ -244,6 +245,18 @@ TEST_CASE("stale ranks learn, and agree when they settle") {
     CHECK(copies_are_equal(m, model));
     CHECK(model.evaluate(batch.inputs, batch.targets) < 0.95 * before);
   }
+}
+
+TEST_CASE("a stale step with this rank's part of a batch waits for no rank in the checked mode") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  m.set_checked(true);
+  auto model = nn::place<float>(tiny_gpt, m, owners_plan(m, 1), 7);
+  train::trainer trainer(model, train::sgd{.lr = 0.1});
+  ashlar::communication_log const log(m);
+  for (int step = 0; step < 2; ++step) trainer.step(local_part(trainer, tiny_batch(step)));
+  CHECK(log.records().empty());
+  trainer.settle();
 }
 
 TEST_CASE("a stale training goes on in another trainer after it has settled") {
