@@ -195,6 +195,7 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   if (m.rank() == 0) {  // leaves files as a job does that is killed while it saves
     fs::create_directory(f.path() / "step-000000005.0");
     std::ofstream(f.path() / "step-000000005.0" / "rank-0.safetensors") << "half";
+    std::ofstream(f.path() / "step-000000005.json.tmp.17") << "half an index";
     std::ofstream(f.path() / "notes.txt") << "a stranger's file";
     fs::create_directory(f.path() / "step-000000001.bak");
     std::ofstream(f.path() / "step-000000001.json.orig") << "an old index";

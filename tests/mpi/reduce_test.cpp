@@ -12,6 +12,7 @@
 
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
@@ -126,6 +127,16 @@ TEST_CASE("the sum over all dims is a scalar, partial on the axes that split the
       CHECK(to_full(s) == std::vector<float>{static_cast<float>(truth.values[0])});
     }
   }
+}
+
+TEST_CASE("the reductions of a tensor without dims have a shard of their own") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = placed<double, 0>(m, dense(index{}, 3), {ashlar::broadcast()});
+  for (auto s : {sum(x), max(x), min(x)}) {
+    s *= 2;
+    CHECK(to_full(s) == std::vector<double>{6});
+  }
+  CHECK(to_full(x) == std::vector<double>{3});
 }
 
 TEST_CASE("a reduction over nothing gives its identity") {

@@ -5,9 +5,12 @@
 // Tests trainings with stale parameters (train/stale_training.hpp):
 //
 // - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW, also
-//   if the training settles in between, is saved, or goes on in another trainer.
+//   if the training settles in between, is saved, or goes on in another trainer, also after steps
+//   whose gradients AdamW has not squared.
 // - While a rank stalls, the others get ahead by the staleness and no further. With a longer
 //   staleness, fewer reads wait.
+// - In the checked mode of the mesh, too, a step with this rank's part of the batch sends letters
+//   only.
 // - After settle(), all ranks have the same values, and the net has learned.
 // - What needs synchronous steps is refused in one sentence.
 
@@ -18,6 +21,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <support/local_part.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/tiny_gpt.hpp>
@@ -144,6 +148,35 @@ TEST_CASE("with a staleness of 0, training has the bits of synchronous owners") 
   check_synchronous_bits(train::adam_w{.lr = 0.02});
 }
 
+TEST_CASE("a stale training continues the numbers of squares of AdamW, and says what they are") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  auto const course = [&](int staleness, std::int64_t squares) {
+    auto model = nn::place<float>(tiny_gpt, m, owners_plan(m, staleness), 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0.02});
+    std::string before, after;
+    int every = 0;
+    model.for_each_parameter([&](auto const& p) {
+      if (every++ % 2 != 0) return;
+      auto const further = std::int64_t{3} * (staleness == 1 ? m.ranks() : 1);
+      before += std::to_string(squares) + ' ' + p.path() + '\n';
+      after += std::to_string(squares + further) + ' ' + p.path() + '\n';
+    });
+    trainer.continue_after(9);  // 9 earlier steps, some of which did not square gradients
+    if (squares >= 0) trainer.continue_squares(before);
+    for (int step = 9; step < 12; ++step) trainer.step(tiny_batch(step));
+    trainer.settle();
+    CHECK(trainer.numbers_of_squares() == (squares >= 0 ? after : ""));
+    trainer.continue_after(9);
+    CHECK(trainer.numbers_of_squares() == "");
+    return values_of(model);
+  };
+  auto const right = course(search::synchronous, 2);
+  CHECK(course(0, 2) == right);
+  CHECK(course(0, -1) != right);
+  course(1, 2);
+}
+
 TEST_CASE("while a rank stalls, fewer reads wait with a longer staleness") {
   if (world_size() == 1) return;
   auto const m = stale_mesh(transport::messages);
@@ -212,6 +245,18 @@ TEST_CASE("stale ranks learn, and agree when they settle") {
     CHECK(copies_are_equal(m, model));
     CHECK(model.evaluate(batch.inputs, batch.targets) < 0.95 * before);
   }
+}
+
+TEST_CASE("a stale step with this rank's part of a batch waits for no rank in the checked mode") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  m.set_checked(true);
+  auto model = nn::place<float>(tiny_gpt, m, owners_plan(m, 1), 7);
+  train::trainer trainer(model, train::sgd{.lr = 0.1});
+  ashlar::communication_log const log(m);
+  for (int step = 0; step < 2; ++step) trainer.step(local_part(trainer, tiny_batch(step)));
+  CHECK(log.records().empty());
+  trainer.settle();
 }
 
 TEST_CASE("a stale training goes on in another trainer after it has settled") {

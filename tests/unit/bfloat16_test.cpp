@@ -113,6 +113,35 @@ TEST_CASE("doubles_are_rounded_once") {
   CHECK(bfloat16(-1e-300).bits() == 0x8000);
 }
 
+TEST_CASE("integers_are_rounded_once") {
+  // A conversion to double would turn these integers into ties, which round down to even.
+  std::int64_t const tie = (std::int64_t{1} << 60) + (std::int64_t{1} << 52);
+  float const above = std::ldexp(1.0f, 60) + std::ldexp(1.0f, 53);
+  CHECK(static_cast<float>(bfloat16(tie)) == std::ldexp(1.0f, 60));
+  CHECK(static_cast<float>(bfloat16(tie + 1)) == above);
+  CHECK(static_cast<float>(bfloat16(-tie - 1)) == -above);
+  CHECK(static_cast<float>(bfloat16(8 * static_cast<std::uint64_t>(tie) + 1)) == 8 * above);
+  int wrong = 0;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    std::uint64_t const upper = ashlar::device::random_word(2, 0, 2 * i);
+    std::uint64_t const lower = ashlar::device::random_word(2, 0, 2 * i + 1);
+    std::uint64_t const any = (upper << 32 | lower) >> (i % 64);
+    // The ties between the two numbers of bfloat16 that are next to these bits, and their
+    // neighbours.
+    int const last = 55 - std::countl_zero(any | 1);
+    std::uint64_t const half = last > 0 ? std::uint64_t{1} << last : 0;
+    std::uint64_t const middle = half == 0 ? any : (any & ~(2 * half - 1)) | half;
+    for (std::uint64_t const value : {any, middle - 1, middle, middle + 1}) {
+      auto const whole = static_cast<std::int64_t>(value);
+      wrong += bfloat16(value).bits() != nearest(static_cast<long double>(value));
+      wrong += bfloat16(whole).bits() != nearest(static_cast<long double>(whole));
+    }
+  }
+  CHECK(wrong == 0);
+  auto const least = std::numeric_limits<std::int64_t>::min();
+  CHECK(static_cast<float>(bfloat16(least)) == -std::ldexp(1.0f, 63));
+}
+
 TEST_CASE("infinities_and_nans_are_preserved") {
   float const inf = std::numeric_limits<float>::infinity();
   CHECK(bfloat16(inf) == limits::infinity());

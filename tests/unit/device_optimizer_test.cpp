@@ -65,6 +65,22 @@ TEST_CASE_TEMPLATE("adam_w_keeps_a_second_moment_that_is_not_zero", T, float, do
   CHECK(second == std::vector<T>{T(0.25), T(18), T(0)});
 }
 
+TEST_CASE_TEMPLATE("adam_w_sets_the_first_moment_to_an_average_with_its_bias", T, float, double) {
+  std::vector<T> const gradient{T(3)};
+  std::vector<T> weight(1), first{T(100)}, second(1);
+  host::adam_w_factors f;
+  f.lr = 0.5;
+  f.beta1 = 0.5;
+  f.beta2 = 0.75;
+  f.gradient_scale = 2;
+  f.correction1 = 0.75;
+  f.correction2 = 0.25;
+  f.sets_first = true;
+  host::adam_w_update(f, gradient.data(), 1, first.data(), second.data(), weight.data());
+  CHECK(first[0] == T(0.75 * 6));
+  CHECK(double(weight[0]) == doctest::Approx(-0.5));  // 6 divided by the root of 6²
+}
+
 TEST_CASE_TEMPLATE("sgd_with_momentum_equals_its_formula", T, float, double) {
   std::int64_t const n = 33;
   auto weight = normals<T>(n, 1);

@@ -232,6 +232,35 @@ TEST_CASE("a net with a branch has an optimum, unless a memory limit demands oth
             "not searched below a memory limit."));
 }
 
+TEST_CASE("a parameter without dims is updated by all ranks, and others keep their strategies") {
+  auto spec = linear_spec({8, 16}, 16);
+  spec.parameters[1].extents = {};
+  search::problem net;
+  net.add(spec);
+  auto m = ashlar::machines::workstation;
+  for (auto const& mesh :
+       {ashlar::topology{{"gpu", 4}}, ashlar::topology{{"node", 2}, {"gpu", 2}}}) {
+    auto const plan = search::data_parallel(net, mesh, m);
+    auto const as_used = [&](search::plan const& made) {
+      auto const& p = made[0].parameters[1];
+      return p.store == sync::stored_as_used(p) && !p.is_updated_apart();
+    };
+    CHECK(sync::strategies(plan[0].parameters[1], {}, mesh).size() == 1);
+    for (auto const name : sync::names()) CHECK(as_used(sync::named(name, net, plan, m)));
+    for (auto const among : {sync::dealing::balanced, sync::dealing::one_rank}) {
+      auto const owned = sync::owners{.among = among}(net, plan, m);
+      CHECK(as_used(owned));
+      CHECK(owned[0].parameters[0].update.has_owned());
+      CHECK(sync::balance_of(net, owned).most == 16 * 16);
+    }
+    for (bool const overlap : {false, true}) {
+      auto searched = net;
+      searched.overlap = overlap;
+      CHECK(as_used(sync::optimal(searched, plan, m).chosen));
+    }
+  }
+}
+
 TEST_CASE("a plan of another net is refused") {
   random_cases random(1);
   auto it = draw(random);

@@ -4,7 +4,8 @@
 // Tests the wires that sync::optimal chooses among those that are permitted: none on a workstation,
 // where encoding costs more than it saves, and some between nodes with 1 Gb/s. On small nets the
 // result is compared with all assignments of strategies and wires. A matrix that cannot have the
-// rank of power_sgd is sent exactly, also if it is the later use of a tied parameter.
+// rank of power_sgd is sent exactly, also if it is the later use of a tied parameter. Then neither
+// use sends its momentum.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -17,6 +18,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/encoded.hpp>
 #include <ashlar/sync/optimal.hpp>
+#include <ashlar/sync/tuning/strategy_space.hpp>
 
 #include "search_nets.hpp"
 
@@ -177,6 +179,26 @@ TEST_CASE("the later use of a tied parameter has a wire only if its own matrix c
     CHECK(best[tie.first].parameters[tie.first_index].wire == wires::power_sgd(20));
     CHECK(best[tie.later].parameters[tie.later_index].wire.is_exact());
     for (int i = 0; i < net.size(); ++i) CHECK(search::is_legal(best[i], net.spec(i), mesh));
+    // Momentum is sent in both uses or in none, although it would save seconds in the first use.
+    auto begins_plain = plan;
+    begins_plain.plain_steps = 1;
+    auto const momentum = wires::with_momentum(wires::power_sgd(20));
+    auto const made = sync::optimal(searched, begins_plain, m, {.wires = {momentum}}).chosen;
+    CHECK(made[tie.first].parameters[tie.first_index].wire.is_exact());
+    CHECK(made[tie.later].parameters[tie.later_index].wire.is_exact());
+    CHECK(made.seconds > best.seconds);
+    sync::strategy_space const space(searched, begins_plain, m, {momentum});
+    for (std::size_t k = 0; k < space.size(); ++k) {
+      auto const& all = space.parameters()[k].strategies;
+      for (std::size_t s = 0; s < all.size(); ++s) {
+        if (all[s].updated_at().has_owned()) continue;
+        sync::candidate tried{std::vector<int>(space.size()), std::vector<int>(space.size(), -1)};
+        tried.picks[k] = static_cast<int>(s);
+        auto const tuned = space.plan_of(tried);
+        CHECK(tuned[tie.first].parameters[tie.first_index].wire.momentum ==
+              tuned[tie.later].parameters[tie.later_index].wire.momentum);
+      }
+    }
   }
 }
 

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include <ashlar/support/error.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::checkpoint {
 
@@ -82,6 +83,12 @@ inline bool is_attempt(entry_name const& name) {
   return name.rest.size() > 1 && name.rest[0] == '.' &&
          std::all_of(name.rest.begin() + 1, name.rest.end(),
                      [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Returns whether a name belongs to an index that is being written, or was when its process ended,
+/// such as "step-000000100.json.tmp.17" (support/whole_file.hpp).
+inline bool is_half_index(entry_name const& name) {
+  return name.rest.starts_with(std::string(".json") + ashlar::detail::temporary_suffix);
 }
 
 /// Says, as long as it exists, that a background save of this process writes into a folder. Only
@@ -150,9 +157,9 @@ inline std::vector<std::int64_t> complete_steps(std::filesystem::path const& fol
   return detail::steps_of_indexes(detail::names_in(folder));
 }
 
-/// Removes all complete checkpoints but the newest `keep` (0: keeps all), and the folders of
-/// attempts that were never completed. The attempt `current` stays, and other attempts at its step
-/// are removed.
+/// Removes all complete checkpoints but the newest `keep` (0: keeps all), and the folders and
+/// indexes of attempts that were never completed. The attempt `current` stays, and other attempts
+/// at its step are removed. Expects that no index is being written.
 inline void remove_old(std::filesystem::path const& folder, int keep, std::string const& current) {
   auto const names = detail::names_in(folder);
   auto steps = detail::steps_of_indexes(names);
@@ -163,6 +170,7 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
   }
   for (auto const& text : names) {
     auto const name = detail::parts_of(text);
+    if (name && detail::is_half_index(*name)) std::filesystem::remove(folder / text, ignored);
     if (!name || !detail::is_attempt(*name) || text == current) continue;
     bool const is_complete = std::binary_search(steps.begin(), steps.end(), name->step);
     bool const is_replaced = current.starts_with(step_name(name->step) + '.');
@@ -171,7 +179,7 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
 }
 
 /// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
-/// `folder`. If there is no complete checkpoint of `step`, first removes the folders of attempts
+/// `folder`. If there is no complete checkpoint of `step`, first removes what is left of attempts
 /// that were never completed. Throws ashlar::error if this fails, if `folder` has a checkpoint of a
 /// later step, which then belongs to another training run, or if a background save of this process
 /// writes into `folder`, whose attempt would be removed.

@@ -166,7 +166,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    std::to_string(t.first) + " and " + std::to_string(t.later) +
                                    " share by different numbers of steps. Give both uses the same "
                                    "delay.");
-    else if (first.wire.momentum != later.wire.momentum)
+    else if (is_half_momentum(first.wire, later.wire))
       throw error("nn::place", "the plan sends the momentum of one use of the parameter that "
                                "elements " +
                                    std::to_string(t.first) + " and " + std::to_string(t.later) +

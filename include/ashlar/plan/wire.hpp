@@ -174,6 +174,12 @@ constexpr char const* element_fault(wire_format const& w, int element_size) {
                "the wire exact, or a net of float.";
 }
 
+/// Returns whether only one of the two uses of a tied parameter sends momentum. Such wires do not
+/// fit together: updates take the sum of both, which would be neither a gradient nor an average.
+constexpr bool is_half_momentum(wire_format const& first, wire_format const& later) {
+  return first.momentum != later.momentum;
+}
+
 /// Returns a text such as "int8" or "top-k/100+feedback". A wire with momentum, "one-bit+momentum",
 /// has feedback too.
 inline std::string to_string(wire_format const& w) {

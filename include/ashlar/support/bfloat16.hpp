@@ -15,6 +15,7 @@
 //                 instruction rounds, every NaN becomes 0x7fff
 //   from double   gives the nearest bfloat16; rounding to float first and then to bfloat16 would
 //                 round twice and sometimes give another one
+//   from integers rounds once, also if a double cannot represent the integer
 //   to float      exact
 //
 // The bit layout is the same as in CUDA's __nv_bfloat16. The only arithmetic operator is negation,
@@ -66,6 +67,24 @@ constexpr float round_to_odd(double value) {
   return std::bit_cast<float>(bits);
 }
 
+/// Returns a double that rounds to the same bfloat16 as the integer `value`. A double has 53 bits.
+/// If the integer needs more, the highest of its last 12 bits says whether any of these is set, and
+/// the others become zero. Then the double is exact, and is a tie only if the integer is one.
+template <std::integral I>
+constexpr double double_of(I value) {
+  if constexpr (sizeof(I) == 8) {
+    bool const is_negative = std::is_signed_v<I> && static_cast<std::int64_t>(value) < 0;
+    auto const bits = static_cast<std::uint64_t>(value);
+    std::uint64_t size = is_negative ? 0 - bits : bits;
+    if (size >> 53 != 0)
+      size = (size & ~std::uint64_t{0xfff}) | ((size & 0xfff) != 0 ? 0x800u : 0u);
+    auto const made = static_cast<double>(size);
+    return is_negative ? -made : made;
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
 }  // namespace detail
 
 class bfloat16 {
@@ -73,7 +92,7 @@ class bfloat16 {
   bfloat16() = default;
   constexpr explicit bfloat16(float value) : bits_(detail::nearest_bfloat16(value)) {}
   constexpr explicit bfloat16(double value) : bfloat16(detail::round_to_odd(value)) {}
-  constexpr explicit bfloat16(std::integral auto value) : bfloat16(static_cast<double>(value)) {}
+  constexpr explicit bfloat16(std::integral auto value) : bfloat16(detail::double_of(value)) {}
 
   static constexpr bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 made(0.0f);

@@ -33,6 +33,10 @@ namespace ashlar {
 
 namespace detail {
 
+/// What follows the final name in the name of a temporary file. The number of the process that
+/// writes the file comes after it.
+inline constexpr char const* temporary_suffix = ".tmp.";
+
 /// Returns the path of the file to which `path` leads through symbolic links. The file need not
 /// exist.
 inline std::filesystem::path end_of_links(std::filesystem::path path) {
@@ -89,7 +93,7 @@ inline void write_whole(std::string const& path, std::string_view text,
     refuse(std::generic_category().message(errno));
 
   auto temporary = final_name;
-  temporary += ".tmp." + std::to_string(::getpid());
+  temporary += detail::temporary_suffix + std::to_string(::getpid());
   int const file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) refuse(std::generic_category().message(errno));
   if (exists) (void)::fchmod(file, before.st_mode & 07777);

@@ -62,7 +62,8 @@ constexpr void price_again(search::basic_plan<N>& chosen, search::basic_problem<
 /// `update`, `in_rows`, `wire` and `delay` of every parameter, with its costs on machine `m`.
 /// `in_rows` is set to false before `change` is called, and the new plan has no staleness. `change`
 /// is called once for each parameter, in the order of the net. The later use of a tied parameter
-/// gets what `change` chooses for the first use (take_strategy). `builder` is the caller's name.
+/// gets what `change` chooses for the first use (take_strategy). If only one use can have a wire
+/// with momentum, both get none. `builder` is the caller's name.
 /// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, or if a
 /// parameter cannot have the new placements.
 template <int N, class Change>
@@ -86,9 +87,10 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
     ++i;
   }
   for (auto const& t : net.ties) {
-    take_strategy((chosen.choices.begin() + t.later)->parameters[t.later_index],
-                  chosen[t.first].parameters[t.first_index],
-                  net.spec(t.later).parameters[t.later_index].extents, chosen.mesh);
+    auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index];
+    auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index];
+    take_strategy(later, first, net.spec(t.later).parameters[t.later_index].extents, chosen.mesh);
+    if (is_half_momentum(first.wire, later.wire)) first.wire = later.wire = {};
   }
   price_again(chosen, net, m);
   return chosen;

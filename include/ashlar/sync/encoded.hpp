@@ -126,7 +126,7 @@ struct encoded {
       auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
       auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
       // If the wires of the two uses differ, only one of their gradients is summed over ranks.
-      if (first.momentum != later.momentum) first = later = {};
+      if (is_half_momentum(first, later)) first = later = {};
     }
     if (auto const& spec = net.spec(refused_element);
         where == wired::everywhere && !some_fit && refused != nullptr)

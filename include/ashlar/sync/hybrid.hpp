@@ -35,8 +35,8 @@ struct hybrid {
     return changed_plan("sync::hybrid", net, chosen, m,
                         [&](search::parameter_choice& p, shape const& extents) {
                           placement const whole = stored_as_used(p);
-                          unsigned const axes = dividing_axes(p, chosen.mesh) & (1u << along);
-                          placement const at = divided(whole, extents.rank(), axes);
+                          unsigned const axes = dividing_axes(p, extents, chosen.mesh);
+                          placement const at = divided(whole, axes & (1u << along));
                           p.store = values == reads::at_use ? at : whole;
                           p.set_update(at);
                         });

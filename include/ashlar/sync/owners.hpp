@@ -15,10 +15,11 @@
 // planner of redistributions chooses the order of the axes, and all orders have the same price. So
 // a plan cannot demand that gradients are first summed on one rank of each node.
 //
-// A parameter is owned along every axis that replicates it and does not split its gradient.
-// Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp). For few
-// parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is. With
-// dealing::one_rank, rank 0 of each axis owns all, as with a single parameter server.
+// A parameter is owned along every axis that replicates it and does not split its gradient. A
+// parameter without dims has no owner: all ranks update it. Parameters are dealt out so that the
+// busiest rank owns few elements (deal_owners.hpp). For few parameters the dealing is optimal.
+// `balance_of` states how good the dealing of a plan is. With dealing::one_rank, rank 0 of each
+// axis owns all, as with a single parameter server.
 //
 // With a staleness, each rank pushes gradients and reads values at its own pace.
 // sync/update_clock.hpp says which gradients these values contain. A staleness of 0 gives the bits
@@ -44,8 +45,9 @@ enum class reads : signed char { local_copies, at_use };
 /// Whether parameters are dealt out evenly or all have the same owner.
 enum class dealing : signed char { balanced, one_rank };
 
-/// Returns the parameters of a plan for which is_owned(placements) returns true, in the order of
-/// the net, in the form that deal_owners needs. Leaves out the later uses of tied parameters.
+/// Returns the parameters of a plan for which is_owned(placements, extents) returns true, in the
+/// order of the net, in the form that deal_owners needs. Leaves out the later uses of tied
+/// parameters.
 template <int N, class Owned>
 constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
                                         search::basic_plan<N> const& chosen, Owned is_owned) {
@@ -54,8 +56,9 @@ constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
     for (int k = 0; k < chosen[i].parameters.size(); ++k) {
       auto const& spec = net.spec(i).parameters[k];
       auto const& p = chosen[i].parameters[k];
-      if (spec.tie != search::tie_role::later && is_owned(p))
-        list.push_back({spec.extents, stored_as_used(p), dividing_axes(p, chosen.mesh)});
+      if (spec.tie != search::tie_role::later && is_owned(p, spec.extents))
+        list.push_back(
+            {spec.extents, stored_as_used(p), dividing_axes(p, spec.extents, chosen.mesh)});
     }
   return list;
 }
@@ -72,8 +75,8 @@ struct owners {
                                              search::basic_plan<N> const& chosen,
                                              machine const& m) const {
     check_plan_of("sync::owners", net, chosen);
-    auto const can_own = [&](search::parameter_choice const& p) {
-      return dividing_axes(p, chosen.mesh) != 0;
+    auto const can_own = [&](search::parameter_choice const& p, shape const& extents) {
+      return dividing_axes(p, extents, chosen.mesh) != 0;
     };
     auto const list = ownables(net, chosen, can_own);
     dealt_owners dealt;
@@ -82,9 +85,9 @@ struct owners {
       for (auto const& p : list) dealt.at.push_back(detail::owned_by(p, chosen.mesh, 0));
     std::size_t next = 0;
     auto made = changed_plan("sync::owners", net, chosen, m,
-                             [&](search::parameter_choice& p, shape const&) {
+                             [&](search::parameter_choice& p, shape const& extents) {
                                placement const whole = stored_as_used(p);
-                               placement const at = can_own(p) ? dealt.at[next++] : whole;
+                               placement const at = can_own(p, extents) ? dealt.at[next++] : whole;
                                p.store = values == reads::at_use ? at : whole;
                                p.set_update(at);
                              });
@@ -110,7 +113,7 @@ template <int N>
 constexpr owner_balance balance_of(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen) {
   auto const& t = chosen.mesh;
-  auto const is_owned = [](search::parameter_choice const& p) {
+  auto const is_owned = [](search::parameter_choice const& p, shape const&) {
     return p.updated_at().has_owned();
   };
   std::vector<std::int64_t> load(static_cast<std::size_t>(t.ranks()), 0);

@@ -82,6 +82,7 @@ class serial_optimum {
     for (auto const& s : options_.strategies_of(t.first, t.first_index)) {
       auto later = chosen_[t.later].parameters[t.later_index];
       take_strategy(later, s, net_.spec(t.later).parameters[t.later_index].extents, chosen_.mesh);
+      if (is_half_momentum(s.wire, later.wire)) continue;  // the same as without this wire
       auto const one = options_.priced(t.first, t.first_index, s);
       auto const two = options_.priced(t.later, t.later_index, later);
       bool is_dominated = false;
@@ -251,7 +252,8 @@ class serial_optimum {
         if (spec.tie == search::tie_role::later) continue;
         auto const& p = picked[next++];
         if (p.updated_at().has_owned())
-          list.push_back({spec.extents, stored_as_used(p), dividing_axes(p, chosen_.mesh)});
+          list.push_back(
+              {spec.extents, stored_as_used(p), dividing_axes(p, spec.extents, chosen_.mesh)});
       }
     auto const dealt = deal_owners(list, chosen_.mesh);
     next = 0;

@@ -30,10 +30,13 @@
 namespace ashlar::sync {
 
 /// Returns the axes along which the ranks can share out the update of a parameter that is stored as
-/// its layer reads it: bit a is set for axis a.
-constexpr unsigned dividing_axes(search::parameter_choice const& p, topology const& t) {
+/// its layer reads it: bit a is set for axis a. A parameter without dims, of rank 0, can neither be
+/// split nor owned, so it has no such axes.
+constexpr unsigned dividing_axes(search::parameter_choice const& p, shape const& extents,
+                                 topology const& t) {
   placement const whole = stored_as_used(p);
   unsigned axes = 0;
+  if (extents.rank() == 0) return axes;
   for (int a = 0; a < whole.axes(); ++a)
     if (can_divide(p, whole, t, a)) axes |= 1u << a;
   return axes;
@@ -43,12 +46,11 @@ constexpr unsigned dividing_axes(search::parameter_choice const& p, topology con
 /// axis divides the shards that the axes before it have made.
 enum class nesting : signed char { as_in_mesh, opposite };
 
-/// Returns placement `whole` with dim 0 divided along a set of axes, in which bit a stands for axis
-/// a. A tensor without dims, of rank 0, cannot be divided and stays whole.
-constexpr placement divided(placement whole, int rank, unsigned axes,
-                            nesting order = nesting::as_in_mesh) {
+/// Returns placement `whole` with dim 0 divided along a set of dividing_axes(), in which bit a
+/// stands for axis a.
+constexpr placement divided(placement whole, unsigned axes, nesting order = nesting::as_in_mesh) {
   int const n = whole.axes();
-  for (int i = 0; i < n && rank > 0; ++i) {
+  for (int i = 0; i < n; ++i) {
     int const a = order == nesting::as_in_mesh ? i : n - 1 - i;
     if ((axes >> a & 1u) != 0) whole = whole.with_split(a, 0);
   }
@@ -67,7 +69,7 @@ constexpr std::vector<search::parameter_choice> strategies(search::parameter_cho
                                                            shape const& extents, topology const& t,
                                                            wire_list const& wires = lossless) {
   placement const whole = stored_as_used(p);
-  unsigned const all = dividing_axes(p, t);
+  unsigned const all = dividing_axes(p, extents, t);
   std::vector<search::parameter_choice> list;
   p.store = whole;
   p.update = {};
@@ -89,10 +91,10 @@ constexpr std::vector<search::parameter_choice> strategies(search::parameter_cho
       list_all();
     }
   };
-  for (unsigned axes = 1; axes <= all && extents.rank() > 0; ++axes) {
+  for (unsigned axes = 1; axes <= all; ++axes) {
     if ((axes & ~all) != 0) continue;
-    add(divided(whole, extents.rank(), axes));
-    if ((axes & (axes - 1)) != 0) add(divided(whole, extents.rank(), axes, nesting::opposite));
+    add(divided(whole, axes));
+    if ((axes & (axes - 1)) != 0) add(divided(whole, axes, nesting::opposite));
   }
   if (all == 0) return list;
   placement owner = whole;

@@ -7,7 +7,8 @@
 // in steps that the wire can carry. Tensors of fewer than two dims, which are biases and gains,
 // have few elements and get no wire that distorts their squares (wire_format). This file also
 // decides which wire the later use of a tied parameter gets. Builders choose a strategy for the
-// first use only, and both uses get this strategy.
+// first use only, and both uses get this strategy. If only one use can have a wire with momentum,
+// neither has it.
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/plan.hpp>

@@ -51,6 +51,11 @@ class update_clock {
   /// Returns whether an update takes the sum of the gradients of all workers.
   bool sums_workers() const { return staleness_ == 0; }
 
+  /// Returns how many updates the gradients of the first `steps` steps of all workers make.
+  std::int64_t updates_in(std::int64_t steps) const {
+    return sums_workers() ? steps : steps * workers();
+  }
+
   /// Records that the gradient that `worker` has made in its step `step` has arrived. Returns
   /// whether the owner must now make an update, before it answers any read. Throws ashlar::error
   /// unless this is the next step of the worker.
@@ -87,7 +92,7 @@ class update_clock {
   /// steps had arrived. Expects that no gradient and no read is under way.
   void continue_at(std::int64_t step) {
     std::fill(received_.begin(), received_.end(), step);
-    version_ = sums_workers() ? step : step * workers();
+    version_ = updates_in(step);
   }
 
  private:

@@ -34,7 +34,7 @@ struct zero {
     return changed_plan(
         "sync::zero", net, chosen, m, [&](search::parameter_choice& p, shape const& extents) {
           placement const whole = stored_as_used(p);
-          placement const at = divided(whole, extents.rank(), dividing_axes(p, chosen.mesh));
+          placement const at = divided(whole, dividing_axes(p, extents, chosen.mesh));
           p.store = Stage == 3 ? at : whole;
           p.set_update(at);
         });

@@ -95,7 +95,7 @@ auto reduced(X const& x) {
   constexpr int count = std::popcount(Dims);
   auto const p = result_of<reduce_rule<X::rank, Dims, Op>>(x);
   if constexpr (count == 0) {
-    return x;
+    return x.clone();  // so the result never shares the shard of x
   } else if constexpr (count > 1 && Op == reduction::sum && !std::same_as<T, A>) {
     return converted<T>(reduced<Dims, Op>(converted<A>(x)));  // rounds only the sum over all dims
   } else {

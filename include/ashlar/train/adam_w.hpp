@@ -14,7 +14,9 @@
 // one bit per element, or only its largest elements, or the first moment (sent_gradient.hpp). The
 // second moment then stays as the exact gradients have left it, as in 1-bit Adam (Tang et al.
 // 2021). If the second moment of an element is still zero, an update sets it so that its
-// bias-corrected value is the square of the gradient of this update.
+// bias-corrected value is the square of the gradient of this update. An average of gradients that
+// was sent is stored times 1 - beta1^t, so that a later update without such wires can correct its
+// bias as usual.
 
 #include <cassert>
 #include <cmath>
@@ -100,7 +102,8 @@ class adam_w_state {
   device::adam_w_factors factors(std::int64_t step, bool decays, update_scale scale) const {
     device::adam_w_factors f;
     f.lr = options_.lr * scale.rate;
-    f.beta1 = scale.is_momentum ? 0 : options_.beta1;
+    f.beta1 = options_.beta1;
+    f.sets_first = scale.is_momentum;
     f.beta2 = options_.beta2;
     f.keeps_second = scale.keeps_squares;
     f.epsilon = options_.epsilon;

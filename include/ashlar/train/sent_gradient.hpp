@@ -91,17 +91,24 @@ class sent_gradients {
     is_averaging_ = false;
   }
 
+  /// Returns how many squares the average of a parameter contains after `further` updates that were
+  /// not noted and squared their gradients. Returns a negative number if every update has squared a
+  /// gradient.
+  std::int64_t squares_after(std::size_t index, std::int64_t further) const {
+    return index < squares_.size() && squares_[index] != all ? squares_[index] + further : all;
+  }
+
   /// Returns a text for continue_after: the numbers of squares of those parameters of the model for
-  /// which not every update has squared a gradient. The text is empty if there are no such
-  /// parameters. Throws as begin does.
+  /// which not every update has squared a gradient, after `further` updates as in squares_after().
+  /// The text is empty if there are no such parameters. Throws as begin does.
   template <class Model>
-  std::string text(Model& model) const {
+  std::string text(Model& model, std::int64_t further = 0) const {
     require_accepted();
     std::string text;
     std::size_t index = 0;
     model.for_each_parameter([&](auto const& p) {
-      if (auto const k = index++; k < squares_.size() && squares_[k] != all)
-        text += std::to_string(squares_[k]) + ' ' + p.path() + '\n';
+      if (auto const squares = squares_after(index++, further); squares != all)
+        text += std::to_string(squares) + ' ' + p.path() + '\n';
     });
     return text;
   }

@@ -43,6 +43,7 @@
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/optimizer.hpp>
+#include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/step_clock.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
@@ -174,7 +175,15 @@ class stale_training {
   void continue_at(std::int64_t step) {
     require_settled();
     exchange_.continue_at(step);
-    steps_ = step;
+    first_step_ = steps_ = step;
+    earlier_.clear();
+  }
+  /// Continues the numbers of squares of earlier, synchronous steps (trainer::continue_squares).
+  void continue_squares(std::string const& text) { earlier_.continue_after(*model_, text); }
+  /// Returns the numbers of squares after the last step, also of parameters that other ranks own.
+  std::string numbers_of_squares() const {
+    auto const& clock = exchange_.owner().clock();
+    return earlier_.text(*model_, clock.updates_in(steps_) - clock.updates_in(first_step_));
   }
   /// Returns this rank's side as an owner: which gradients its values contain, and how many reads
   /// had to wait for gradients of other ranks.
@@ -274,7 +283,8 @@ class stale_training {
     auto const& clock = exchange_.owner().clock();
     double const factor = schedule_(step), p = clock.workers();
     detail::require_finite_factor(step, factor);
-    auto const scale = clock.sums_workers() ? update_scale{factor, 1} : update_scale{factor / p, p};
+    auto scale = clock.sums_workers() ? update_scale{factor, 1} : update_scale{factor / p, p};
+    auto const updates = clock.version() - clock.updates_in(first_step_);
     T const* from = gradient.data();
     for (auto& o : own()) {
       T* const to = o.gradient.template data_as<T>();
@@ -283,6 +293,7 @@ class stale_training {
       for (std::size_t use = 1; use < o.uses.size(); ++use, from += o.elements)
         for (std::int64_t i = 0; i < o.elements; ++i) to[i] += from[i];
       o.first->set_gradient(o.gradient);
+      scale.squares = earlier_.squares_after(o.index, updates);
       optimizer_->update(o.index, clock.version(), *o.first, scale);
     }
   }
@@ -334,7 +345,8 @@ class stale_training {
   std::vector<std::vector<owned_parameter>> owned_;  // by owner
   letters_exchange exchange_;
   std::unique_ptr<mpi::mailbox> letters_;
-  std::int64_t steps_ = 0;
+  std::int64_t first_step_ = 0, steps_ = 0;
+  sent_gradients earlier_;  // the squares before first_step_; later updates square all gradients
   bool is_settled_ = true;
   bool has_asked_ = false;  // whether the next step takes answers
   exception_watch watch_;

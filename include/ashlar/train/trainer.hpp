@@ -119,13 +119,13 @@ class trainer {
   /// bit. Each rank passes the part of the batch that part() describes. All ranks must call this
   /// overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's part
   /// has the wrong size or an id or target out of range. Only the checked mode of the mesh checks
-  /// that ranks with the same boxes pass the same values.
+  /// that ranks with the same boxes pass the same values, and only if steps are synchronous.
   template <
       std::same_as<local_batch<typename Model::input_type, typename Model::target_type>> Local>
   step_report step(Local const& local) {
     auto const fault = room_.set(*model_, part_, local);
     auto const& mesh = model_->mesh();
-    if (mesh.is_checked() && mesh.ranks() > 1) {
+    if (mesh.is_checked() && mesh.ranks() > 1 && !stale_) {  // stale ranks do not wait for others
       throw_together(mesh, "trainer", fault);
       detail::compare_parts(mesh, part_, local, step_);
     }
@@ -173,8 +173,13 @@ class trainer {
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
   /// Returns a text with the numbers of squares that AdamW has averaged, for continue_squares().
   /// Call continue_squares() after continue_after().
-  std::string numbers_of_squares() const { return sent_.text(*model_); }
-  void continue_squares(std::string const& text) { sent_.continue_after(*model_, text); }
+  std::string numbers_of_squares() const {
+    return stale_ ? stale_->numbers_of_squares() : sent_.text(*model_);
+  }
+  void continue_squares(std::string const& text) {
+    if (stale_) stale_->continue_squares(text);
+    else sent_.continue_after(*model_, text);
+  }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, as when a checkpoint is read. Delays begin anew.
   /// Communicates: a redistribution of each parameter that is updated at one placement and stored

@@ -9,6 +9,7 @@
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 //                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
+//                 with sets_first, m becomes correction1 g, so that m / correction1 is g
 //                 with keeps_second, a v other than zero does not change, and a v of zero becomes
 //                 correction2 g^2, so that v / correction2 is g^2
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
@@ -32,6 +33,7 @@ struct adam_w_factors {
   double correction1 = 1.0;  // 1 - beta1^t in update t
   double correction2 = 1.0;  // 1 - beta2^t in update t
   double gradient_scale = 1.0;
+  bool sets_first = false;    // g is an average of gradients, which takes the place of m
   bool keeps_second = false;  // v changes only where it is zero
 };
 
@@ -50,7 +52,8 @@ struct adam_w_rule {
   bool keeps_second;
 
   explicit adam_w_rule(adam_w_factors const& f)
-      : keep1(static_cast<T>(f.beta1)), take1(static_cast<T>((1.0 - f.beta1) * f.gradient_scale)),
+      : keep1(static_cast<T>(f.sets_first ? 0.0 : f.beta1)),
+        take1(static_cast<T>((f.sets_first ? f.correction1 : 1.0 - f.beta1) * f.gradient_scale)),
         keep2(static_cast<T>(f.beta2)),
         take2(static_cast<T>(f.keeps_second ? f.correction2 : 1.0 - f.beta2)),
         scale(static_cast<T>(f.gradient_scale)), step(static_cast<T>(f.lr / f.correction1)),
