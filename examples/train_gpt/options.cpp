@@ -67,6 +67,10 @@ void check_device(options const& o) {
                                "auto chooses the number for transfers that run beside "
                                "computations. Omit --overlap none, or give a number.");
   if (o.device == "cpu" && o.graph)
+  if (o.graph && !o.trace.empty())
+    throw CLI::ValidationError("--graph",
+                               "the actions of a graph have no times, which --trace writes. Leave "
+                               "out one of them.");
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
   if (o.experts == 0 && (o.balance_over != 1 || o.imbalance != 1))
     throw CLI::ValidationError("--experts",

@@ -101,6 +101,7 @@ refused "imbalance: the plan is for 1.5, but the net has 1.0." "${net[@]}" "${ex
   --layout "$work/experts.json"
 # This does not use `ldd | grep -q`, because grep -q may exit before ldd. A signal then ends ldd,
 # which pipefail reports as a failure.
+refused "the actions of a graph have no times, which --trace writes" --device cuda --graph --trace "$work/trace.json"
 if [[ "$(ldd "$program")" == *libnccl* ]]; then
   [ -e /dev/nvidiactl ] || refused "There is no NVIDIA driver here" --device cuda
 else
