@@ -20,7 +20,7 @@
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include <ashlar/support/parse_bytes.hpp>
+#include "../support/memory_limit.hpp"
 
 #include "../support/sync_option.hpp"
 
@@ -193,17 +193,7 @@ search::problem choose_model(options const& o) {
 }
 
 ashlar::machine choose_machine(options const& o) {
-  auto machine = ashlar::io::machine_from(o.machine);
-  if (o.memory_limit.empty()) return machine;
-  auto const bytes = o.memory_limit == "none" ? std::optional<std::int64_t>(0)
-                                              : ashlar::parse_bytes(o.memory_limit);
-  if (!bytes || (*bytes == 0 && o.memory_limit != "none"))
-    throw ashlar::error(
-        "--memory-limit",
-        "\"" + o.memory_limit +
-            "\" is not a size. Write it as 140GB, 80GiB, in bytes, or none for no limit.");
-  machine.memory = *bytes;
-  return machine;
+  return with_memory_limit(ashlar::io::machine_from(o.machine), o.memory_limit);
 }
 
 }  // namespace example

@@ -38,6 +38,9 @@ void add_pipeline_options(CLI::App& app, training_options& o);
 ashlar::pipelines::schedule schedule_named(std::string const& name, int positions,
                                            int micro_batches);
 
+/// Returns whether --pipeline names a plan file.
+bool pipeline_is_file(training_options const& o);
+
 /// Returns whether the search chooses the schedule of a pipeline.
 inline bool searches_schedule(training_options const& o) { return o.schedule == "auto"; }
 
@@ -54,8 +57,13 @@ choose_pipeline(training_options const& o,
 /// Returns the predicted bubble: the share of a step in which parts wait for other parts.
 double predicted_bubble(ashlar::search::pipeline_plan const& plan);
 
-/// Returns the plan as readable text. Also saves the plan if --save-layout is given.
-std::string report_pipeline(training_options const& o, ashlar::search::problem const& problem,
+/// Writes a plan in stages as a file that --pipeline reads. Throws ashlar::error if this is
+/// impossible.
+void write_pipeline(std::string const& path, ashlar::search::problem const& problem,
+                    ashlar::search::pipeline_plan const& plan);
+
+/// Returns the plan as readable text.
+std::string report_pipeline(ashlar::search::problem const& problem,
                             ashlar::search::pipeline_plan const& plan,
                             ashlar::machine const& machine);
 

@@ -128,7 +128,11 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());
   auto model = stages ? nn::place<T>(net, mesh, *stages, o.seed)
                       : nn::place<T>(net, mesh, plan, o.seed);
-  auto const layout = stages ? report_pipeline(o, problem, *stages, mesh.machine())
+  save_layout(o, mesh, [&](std::string const& path) {
+    if (stages) write_pipeline(path, problem, *stages);
+    else write_layout(path, problem, plan);
+  });
+  auto const layout = stages ? report_pipeline(problem, *stages, mesh.machine())
                              : report_layout(o, problem, plan, mesh.machine());
   if (speaks) {
     std::cout << (o.is_llama() ? "Llama with " : "GPT with ") << nn::parameter_count(problem)
@@ -136,8 +140,9 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
               << " heads"
               << (o.is_llama() ? ", " + std::to_string(kv_heads_of(o)) + " of keys" : "")
               << ", context " << o.context << "; batch " << o.batch << " x " << o.micro_batches
-              << "; text of " << data.size() << " bytes\nlayout " << o.layout << "; " << o.precision
-              << " on " << mesh.ranks() << " x " << o.device;
+              << "; text of " << data.size() << " bytes\nlayout "
+              << (pipeline_is_file(o) ? o.pipeline : o.layout) << "; " << o.precision << " on "
+              << mesh.ranks() << " x " << o.device;
     if (limit.flops > 0)
       std::cout << "; MFU of " << limit.flops * 1e-12 << " TF/s a rank (" << limit.source << ")";
     std::cout << "\n\n" << layout << std::endl;
