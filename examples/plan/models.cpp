@@ -4,7 +4,6 @@
 #include "models.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include <ashlar/io/json/machine_file.hpp>
@@ -20,8 +19,8 @@
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include "../support/memory_limit.hpp"
 
+#include "../support/memory_limit.hpp"
 #include "../support/sync_option.hpp"
 
 namespace nn = ashlar::nn;
@@ -123,7 +122,6 @@ search::problem u_transformer(options const& o) {
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
-  bool has_experts = false;
 };
 constexpr model models[] = {{"gpt", gpt},
                             {"mlp", mlp},
@@ -135,11 +133,11 @@ constexpr model models[] = {{"gpt", gpt},
                             {"alexnet", alexnet},
                             {"dlrm", dlrm},
                             {"u-transformer", u_transformer},
-                            {"gpt-moe", gpt_moe, true},
-                            {"bert-sgmoe", bert_moe<2>, true},
-                            {"bert-switch", bert_moe<1>, true},
-                            {"vit-sgmoe", vit_moe<2>, true},
-                            {"vit-switch", vit_moe<1>, true}};
+                            {"gpt-moe", gpt_moe},
+                            {"bert-sgmoe", bert_moe<2>},
+                            {"bert-switch", bert_moe<1>},
+                            {"vit-sgmoe", vit_moe<2>},
+                            {"vit-switch", vit_moe<1>}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {
@@ -154,17 +152,6 @@ std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (auto const& m : models) names.emplace_back(m.name);
   return names;
-}
-bool has_experts(std::string const& name) {
-  for (auto const& m : models)
-    if (m.name == name) return m.has_experts;
-  return false;
-}
-std::string expert_model_names() {
-  std::vector<model> those;
-  std::copy_if(std::begin(models), std::end(models), std::back_inserter(those),
-               [](model const& m) { return m.has_experts; });
-  return joined(those, [](model const& m) { return m.name; });
 }
 std::string machine_names() {
   return joined(ashlar::named_machines, [](auto const& m) { return m.name; });
