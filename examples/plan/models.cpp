@@ -21,6 +21,7 @@
 #include <ashlar/search/schedule_choice.hpp>
 
 #include "../support/memory_limit.hpp"
+#include "../support/nets.hpp"
 #include "../support/sync_option.hpp"
 
 namespace nn = ashlar::nn;
@@ -34,6 +35,8 @@ nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image,
 
 search::problem gpt(options const& o) {
   nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.as_trained && o.tied) return any_length(nn::describe(trained_tied_gpt(size, 0), tokens(o)));
+  if (o.as_trained) return nn::describe(trained_gpt(size, 0), tokens(o));
   if (o.tied) return any_length(nn::describe(nn::tied_gpt(size), tokens(o)));
   return nn::describe(nn::gpt(size), tokens(o));
 }
@@ -89,8 +92,9 @@ search::problem gpt_moe(options const& o) {
   if (o.layers % 2 != 0)
     throw ashlar::error("--layers", "in a gpt-moe every second block has experts. Give an even "
                                     "number of blocks.");
-  return nn::describe(nn::moe_gpt({o.layers, o.d_model, o.heads, o.vocabulary}, experts(o, 8, 2)),
-                      tokens(o));
+  nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.as_trained) return nn::describe(trained_moe_gpt(size, experts(o, 8, 2), 0), tokens(o));
+  return nn::describe(nn::moe_gpt(size, experts(o, 8, 2)), tokens(o));
 }
 template <int Chosen>
 search::problem bert_moe(options const& o) {

@@ -71,6 +71,7 @@ constexpr struct {
     {"--vocabulary", "gpt, bert, gpt-moe"},
     {"--context", "gpt, bert, llama-7b, llama-70b, gpt-moe, bert-sgmoe, bert-switch"},
     {"--tied", "gpt"},
+    {"--as-trained", "gpt, gpt-moe"},
     {"--image", "vgg13, vgg16, alexnet, u-transformer, vit-sgmoe, vit-switch"},
     {"--classes", "vgg13, vgg16, alexnet"},
     {"--halo", "vgg13, vgg16, alexnet"},
@@ -156,6 +157,11 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       ->group(net);
   app.add_flag("--tied", o.tied,
                "of gpt: the embedding's table is the last matrix too, as in GPT-2")
+      ->group(net);
+  app.add_flag(
+         "--as-trained", o.as_trained,
+         "of gpt and gpt-moe: the net of train_gpt, with dropout layers and a bias in the last "
+         "matrix; train_gpt reads only plans of this net")
       ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each table", net);

@@ -7,7 +7,8 @@
 //   --pipeline   auto       the search chooses the number of stages, which may be 1
 //                NUMBER     a mesh axis is divided into this many parts; their stages have equally
 //                           many repeated blocks
-//                FILE       a plan that the program `plan` has written with --pipeline
+//                FILE       a plan that --save-layout, or the program `plan` with --pipeline and
+//                           --as-trained, has written for the same net
 //   --schedule   (none)     the schedule of the plan, or 1F1B if the plan has none
 //                NAME       a name that schedule_named knows
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)

@@ -78,6 +78,7 @@ says "a step" "${small[@]}"
 says "skip           stages" "${small[@]}" --stages 2 --micro-batches 4 --batch 8 --html "$work/u.html"
 grep -q "of the skip from stage 0 to 1" "$work/u.html" || fail "the page lacks the skips"
 says "proved to be the optimum by exact" "${gpt[@]}" --tied
+says "dropout" "${gpt[@]}" --as-trained --explain
 says "2 stages along node" "${pipeline[@]}" --tied --layers 4 --stages 2 --schedule 1f1b
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
