@@ -8,7 +8,8 @@
 #   ASHLAR_CUDA_ARCHITECTURES   a list in the form of CMAKE_CUDA_ARCHITECTURES: 90-real for machine
 #                               code, 90-virtual for PTX, 90 for both, native for the devices of
 #                               this machine.
-#                               Default: CMAKE_CUDA_ARCHITECTURES, or 80-real;90 if that is not set
+#                               Empty, which is the default: CMAKE_CUDA_ARCHITECTURES, or 80-real;90
+#                               if that is not set
 #   ASHLAR_CUDA_FLAGS           further options of nvcc
 #
 # The first call in a build tree adds the rule that compiles the kernels into an archive, which all
@@ -17,8 +18,14 @@
 
 # ashlar_cuda_architecture_flags(<out>): converts ASHLAR_CUDA_ARCHITECTURES to options of nvcc.
 function(ashlar_cuda_architecture_flags out)
+  set(architectures "80-real;90")
+  if(ASHLAR_CUDA_ARCHITECTURES)
+    set(architectures "${ASHLAR_CUDA_ARCHITECTURES}")
+  elseif(CMAKE_CUDA_ARCHITECTURES)
+    set(architectures "${CMAKE_CUDA_ARCHITECTURES}")
+  endif()
   set(flags "")
-  foreach(architecture IN LISTS ASHLAR_CUDA_ARCHITECTURES)
+  foreach(architecture IN LISTS architectures)
     if(architecture STREQUAL "native")
       list(APPEND flags -arch=native)
     elseif(architecture MATCHES "^([0-9]+[af]?)(-real|-virtual)?$")
@@ -45,12 +52,8 @@ function(ashlar_cuda_add_kernels)
   if(TARGET ashlar_cuda_kernels)
     return()
   endif()
-  set(architectures "80-real;90")
-  if(CMAKE_CUDA_ARCHITECTURES)
-    set(architectures "${CMAKE_CUDA_ARCHITECTURES}")
-  endif()
-  set(ASHLAR_CUDA_ARCHITECTURES "${architectures}" CACHE STRING
-    "Devices that the CUDA kernels are compiled for")
+  set(ASHLAR_CUDA_ARCHITECTURES "" CACHE STRING
+    "Devices that the CUDA kernels are compiled for; empty: the default")
   set(ASHLAR_CUDA_FLAGS "" CACHE STRING "Further options of nvcc")
   get_target_property(include_dir ashlar::core HEADER_DIRS)
   set(source "${include_dir}/ashlar/device/cuda/kernels.cu")

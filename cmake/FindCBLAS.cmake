@@ -50,6 +50,17 @@ find_path(CBLAS_INCLUDE_DIR cblas.h
   PATH_SUFFIXES include openblas openblas-pthread openblas-serial blis cblas)
 mark_as_advanced(CBLAS_INCLUDE_DIR)
 
+# oneMKL has no cblas.h. Its C interface is mkl_cblas.h, so a cblas.h that includes it is made.
+if(NOT CBLAS_INCLUDE_DIR AND CBLAS_LIBRARIES MATCHES "mkl_")
+  find_path(CBLAS_MKL_INCLUDE_DIR mkl_cblas.h HINTS ENV MKLROOT PATH_SUFFIXES include mkl)
+  mark_as_advanced(CBLAS_MKL_INCLUDE_DIR)
+  if(CBLAS_MKL_INCLUDE_DIR)
+    set(CBLAS_INCLUDE_DIR "${CMAKE_BINARY_DIR}/ashlar_mkl")
+    file(CONFIGURE OUTPUT "${CBLAS_INCLUDE_DIR}/cblas.h" @ONLY
+      CONTENT "#include \"@CBLAS_MKL_INCLUDE_DIR@/mkl_cblas.h\"\n")
+  endif()
+endif()
+
 # Detects the reference BLAS: its file is called libblas, librefblas or libcblas, and contains none
 # of the names of optimized libraries. The file of an optimized library contains the library's name,
 # whatever the file is called.
@@ -72,8 +83,14 @@ if(CBLAS_IS_REFERENCE)
 endif()
 
 # Tests that the library contains the C interface, which the reference libblas of some systems
-# lacks. Without this test, the error would appear only when a program is linked.
+# lacks. Without this test, the error would appear only when a program is linked. The result is
+# cached, so it is forgotten if the library or the folder of the header is another one now.
 if(CBLAS_LIBRARIES AND CBLAS_INCLUDE_DIR)
+  set(cblas_now "${CBLAS_LIBRARIES};${CBLAS_INCLUDE_DIR}")
+  if(NOT "${cblas_now}" STREQUAL "${CBLAS_TESTED}")
+    unset(CBLAS_LINKS CACHE)
+  endif()
+  set(CBLAS_TESTED "${cblas_now}" CACHE INTERNAL "The library and the folder that CBLAS_LINKS is of")
   include(CheckCXXSourceCompiles)
   include(CMakePushCheckState)
   cmake_push_check_state(RESET)

@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
   app.add_option("files", paths, "flight records of one job")->required();
   app.add_option("--operations", operations, "how many operations of each rank are shown")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->take_last();
   CLI11_PARSE(app, argc, argv);
   try {
     auto all = ashlar::io::load_flight(paths.front());

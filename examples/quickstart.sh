@@ -6,7 +6,7 @@
 # project's own text. It runs 4 ranks and trains for one to two minutes on two cores. Arguments are
 # passed to train_gpt; if an option is given twice, the last one counts. With --experts, the GPT has
 # 2 layers, one of them with experts. It then trains 800 steps instead of 1000 and writes a shorter
-# sample, so that the run takes the same time.
+# sample, so that the run takes the same time. With --model gpt2, the net has the sizes of GPT-2.
 set -euo pipefail
 
 ranks=4
@@ -21,6 +21,7 @@ case " $* " in
     sample+=(--sample 200)
     ;;
 esac
+case " $* " in *" --model gpt2 "* | *" --model=gpt2 "*) model=(--batch 16) ;; esac
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh
@@ -39,4 +40,4 @@ cmake --build --preset default --target train_gpt
 # Uses the launcher of the MPI that the program was built with.
 mpiexec="$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' build/default/CMakeCache.txt)"
 exec "${mpiexec:-mpirun}" -n "$ranks" build/default/examples/train_gpt \
-  --mesh "$mesh" --layout auto "${model[@]}" "${training[@]}" "${sample[@]}" "$@"
+  --mesh "$mesh" "${model[@]}" "${training[@]}" "${sample[@]}" "$@"

@@ -4,7 +4,6 @@
 #include "models.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include <ashlar/io/json/machine_file.hpp>
@@ -20,8 +19,9 @@
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include <ashlar/support/parse_bytes.hpp>
 
+#include "../support/memory_limit.hpp"
+#include "../support/nets.hpp"
 #include "../support/sync_option.hpp"
 
 namespace nn = ashlar::nn;
@@ -35,6 +35,8 @@ nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image,
 
 search::problem gpt(options const& o) {
   nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.as_trained && o.tied) return any_length(nn::describe(trained_tied_gpt(size, 0), tokens(o)));
+  if (o.as_trained) return nn::describe(trained_gpt(size, 0), tokens(o));
   if (o.tied) return any_length(nn::describe(nn::tied_gpt(size), tokens(o)));
   return nn::describe(nn::gpt(size), tokens(o));
 }
@@ -90,8 +92,9 @@ search::problem gpt_moe(options const& o) {
   if (o.layers % 2 != 0)
     throw ashlar::error("--layers", "in a gpt-moe every second block has experts. Give an even "
                                     "number of blocks.");
-  return nn::describe(nn::moe_gpt({o.layers, o.d_model, o.heads, o.vocabulary}, experts(o, 8, 2)),
-                      tokens(o));
+  nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.as_trained) return nn::describe(trained_moe_gpt(size, experts(o, 8, 2), 0), tokens(o));
+  return nn::describe(nn::moe_gpt(size, experts(o, 8, 2)), tokens(o));
 }
 template <int Chosen>
 search::problem bert_moe(options const& o) {
@@ -123,7 +126,6 @@ search::problem u_transformer(options const& o) {
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
-  bool has_experts = false;
 };
 constexpr model models[] = {{"gpt", gpt},
                             {"mlp", mlp},
@@ -135,11 +137,11 @@ constexpr model models[] = {{"gpt", gpt},
                             {"alexnet", alexnet},
                             {"dlrm", dlrm},
                             {"u-transformer", u_transformer},
-                            {"gpt-moe", gpt_moe, true},
-                            {"bert-sgmoe", bert_moe<2>, true},
-                            {"bert-switch", bert_moe<1>, true},
-                            {"vit-sgmoe", vit_moe<2>, true},
-                            {"vit-switch", vit_moe<1>, true}};
+                            {"gpt-moe", gpt_moe},
+                            {"bert-sgmoe", bert_moe<2>},
+                            {"bert-switch", bert_moe<1>},
+                            {"vit-sgmoe", vit_moe<2>},
+                            {"vit-switch", vit_moe<1>}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {
@@ -154,17 +156,6 @@ std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (auto const& m : models) names.emplace_back(m.name);
   return names;
-}
-bool has_experts(std::string const& name) {
-  for (auto const& m : models)
-    if (m.name == name) return m.has_experts;
-  return false;
-}
-std::string expert_model_names() {
-  std::vector<model> those;
-  std::copy_if(std::begin(models), std::end(models), std::back_inserter(those),
-               [](model const& m) { return m.has_experts; });
-  return joined(those, [](model const& m) { return m.name; });
 }
 std::string machine_names() {
   return joined(ashlar::named_machines, [](auto const& m) { return m.name; });
@@ -193,17 +184,7 @@ search::problem choose_model(options const& o) {
 }
 
 ashlar::machine choose_machine(options const& o) {
-  auto machine = ashlar::io::machine_from(o.machine);
-  if (o.memory_limit.empty()) return machine;
-  auto const bytes = o.memory_limit == "none" ? std::optional<std::int64_t>(0)
-                                              : ashlar::parse_bytes(o.memory_limit);
-  if (!bytes || (*bytes == 0 && o.memory_limit != "none"))
-    throw ashlar::error(
-        "--memory-limit",
-        "\"" + o.memory_limit +
-            "\" is not a size. Write it as 140GB, 80GiB, in bytes, or none for no limit.");
-  machine.memory = *bytes;
-  return machine;
+  return with_memory_limit(ashlar::io::machine_from(o.machine), o.memory_limit);
 }
 
 }  // namespace example

@@ -16,10 +16,6 @@
 namespace example {
 
 std::vector<std::string> model_names();
-/// Returns whether the model of this name has mixtures of experts.
-bool has_experts(std::string const& model);
-/// Returns the names of all models that have mixtures of experts.
-std::string expert_model_names();
 std::string machine_names();
 std::string algorithm_names();
 std::string schedule_names();

@@ -3,11 +3,14 @@
 
 #include "options.hpp"
 
+#include <string_view>
+
 #include <CLI/CLI.hpp>
 
 #include "../support/auto_or_number.hpp"
 #include "../support/sync_option.hpp"
 #include "models.hpp"
+#include "pipeline.hpp"
 
 namespace example {
 namespace {
@@ -32,17 +35,61 @@ void check_overlap(options const& o) {
 
 /// Throws if the model's front cannot be searched.
 void check_front(options const& o) {
-  if (o.pareto > 0 && o.tied)
+  if (o.pareto == 0) return;
+  if (o.tied)
     throw CLI::ValidationError(
         "--pareto is for nets without tied parameters. Omit it, or omit --tied.");
+  if (!o.sync.empty() && !search_chooses_updates(o.sync))
+    throw CLI::ValidationError("--pareto searches the plans of its front, but --sync " + o.sync +
+                               " changes a plan after the search. Omit one of them, or write "
+                               "--sync auto.");
 }
 
-/// Throws if an option for mixtures of experts is given for a model without experts.
-void check_experts(CLI::App const& app, options const& o) {
-  for (char const* name : {"--experts", "--top", "--imbalance"})
-    if (app.count(name) > 0 && !has_experts(o.model))
-      throw CLI::ValidationError(std::string(name) + " is for models with experts: " +
-                                 expert_model_names() + ". The model " + o.model + " has none.");
+/// Throws if an option cannot be combined with a search of pipeline stages or of the number of
+/// micro-batches.
+void check_pipeline(CLI::App const& app, options const& o) {
+  for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pareto", "--header",
+                            "--program", "--overlap", "--sync"})
+    if (o.stages != 1 && app.count(other) > 0)
+      throw CLI::ValidationError(
+          std::string(other) +
+          " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+  if (wants_pipeline(o) && o.interleaved != 1)
+    throw CLI::ValidationError(
+        "--interleaved is for a given number of micro-batches without pipeline stages. Omit it, "
+        "or give a number of --micro-batches and omit --pipeline and --stages.");
+}
+
+/// The options that only some models have, and these models. All models have the other options.
+constexpr struct {
+  char const* name;
+  std::string_view models;
+} options_of_models[] = {
+    {"--layers", "gpt, bert, gpt-moe"},
+    {"--d-model", "gpt, bert, gpt-moe"},
+    {"--heads", "gpt, bert, gpt-moe, u-transformer"},
+    {"--vocabulary", "gpt, bert, gpt-moe"},
+    {"--context", "gpt, bert, llama-7b, llama-70b, gpt-moe, bert-sgmoe, bert-switch"},
+    {"--tied", "gpt"},
+    {"--as-trained", "gpt, gpt-moe"},
+    {"--image", "vgg13, vgg16, alexnet, u-transformer, vit-sgmoe, vit-switch"},
+    {"--classes", "vgg13, vgg16, alexnet"},
+    {"--halo", "vgg13, vgg16, alexnet"},
+    {"--channels", "u-transformer"},
+    {"--tables", "dlrm"},
+    {"--rows", "dlrm"},
+    {"--widths", "mlp"},
+    {"--experts", "gpt-moe, bert-sgmoe, bert-switch, vit-sgmoe, vit-switch"},
+    {"--top", "gpt-moe, bert-sgmoe, bert-switch, vit-sgmoe, vit-switch"},
+    {"--imbalance", "gpt-moe, bert-sgmoe, bert-switch, vit-sgmoe, vit-switch"}};
+
+/// Throws if an option is given that the model does not have.
+void check_model(CLI::App const& app, options const& o) {
+  for (auto const& [name, those] : options_of_models)
+    if (app.count(name) > 0 &&
+        (", " + std::string(those) + ",").find(", " + o.model + ",") == std::string::npos)
+      throw CLI::ValidationError(std::string(name) + " is for " + std::string(those) +
+                                 ", but the model is " + o.model + ". Omit it.");
 }
 
 }  // namespace
@@ -68,7 +115,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   };
   char const* const net = "The net";
   app.add_option("model", o.model, "the net")->required()->check(CLI::IsMember(model_names()));
-  number("--layers", o.layers, 1, "blocks of gpt and bert", net);
+  number("--layers", o.layers, 1, "blocks of gpt, bert and gpt-moe", net);
   number("--d-model", o.d_model, 1, "features of a token", net);
   number("--heads", o.heads, 1, "attention heads; must divide --d-model", net);
   number("--context", o.context, 1, "tokens in a sequence", net);
@@ -110,6 +157,11 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       ->group(net);
   app.add_flag("--tied", o.tied,
                "of gpt: the embedding's table is the last matrix too, as in GPT-2")
+      ->group(net);
+  app.add_flag(
+         "--as-trained", o.as_trained,
+         "of gpt and gpt-moe: the net of train_gpt, with dropout layers and a bias in the last "
+         "matrix; train_gpt reads only plans of this net")
       ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each table", net);
@@ -201,21 +253,14 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     app.parse(argc, argv);
     if (pipeline && stages->count() == 0) o.stages = 0;
     if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
-    for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pareto", "--header",
-                              "--overlap", "--sync"})
-      if (o.stages != 1 && app.count(other) > 0)
-        throw CLI::ValidationError(
-            std::string(other) +
-            " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+    check_model(app, o);
+    check_pipeline(app, o);
     if (!o.pins.empty() && !o.sync.empty() && !search_chooses_updates(o.sync))
       throw CLI::ValidationError("--sync " + o.sync +
                                  " changes the plan after the search, also what --pin prescribes. "
                                  "Omit one of them, or write --sync auto.");
     check_overlap(o);
     check_front(o);
-    check_experts(app, o);
-    if (o.tied && o.model != "gpt")
-      throw CLI::ValidationError("--tied is for the model gpt. Omit it.");
     if (o.stages == 1 && schedule->count() > 0)
       throw CLI::ValidationError("--schedule is for plans with pipeline stages. Add --pipeline.");
     if (o.stages == 1 && in_flight->count() > 0)

@@ -27,6 +27,7 @@ struct options {
   /// The rows and columns of an image, and the classes of image nets.
   std::int64_t image = 224, classes = 1000;
   bool halo = false, tied = false;
+  bool as_trained = false;  ///< whether a GPT is the net of train_gpt (support/nets.hpp)
   std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< the channels of u-transformer
   std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
   /// The tokens of the fullest rank divided by the mean over all ranks, where experts are split.

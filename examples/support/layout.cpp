@@ -9,9 +9,9 @@
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/explain.hpp>
-#include <ashlar/support/parse_bytes.hpp>
 #include <ashlar/sync/explain.hpp>
 
+#include "memory_limit.hpp"
 #include "sync_option.hpp"
 
 namespace search = ashlar::search;
@@ -23,15 +23,8 @@ ashlar::topology choose_mesh(training_options const& o, int ranks) {
 }
 
 ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual) {
-  auto machine = o.machine.empty() ? usual : ashlar::io::machine_from(o.machine);
-  if (o.memory_limit.empty()) return machine;
-  auto const bytes = ashlar::parse_bytes(o.memory_limit);
-  if (!bytes || *bytes == 0)
-    throw ashlar::error("--memory-limit",
-                        "\"" + o.memory_limit +
-                            "\" is not a size. Write it as 512MB, 2GiB or in bytes.");
-  machine.memory = *bytes;
-  return machine;
+  return with_memory_limit(o.machine.empty() ? usual : ashlar::io::machine_from(o.machine),
+                           o.memory_limit);
 }
 
 search::plan choose_layout(training_options const& o, search::problem const& problem,
@@ -44,12 +37,24 @@ search::plan choose_layout(training_options const& o, search::problem const& pro
   auto const synchronized = synchronized_by(o.sync, problem, plan, machine);
   auto const encoded = encoded_by(o.wire, o.plain_steps, problem, synchronized, machine);
   auto const delayed = delayed_by(o.delay, problem, encoded, machine);
-  return stale_by(o.staleness, o.sync, problem, delayed, machine);
+  auto const made = stale_by(o.staleness, o.sync, problem, delayed, machine);
+  refuse_over_limit(o, made.memory, machine);
+  return made;
+}
+
+void refuse_over_limit(training_options const& o, std::int64_t bytes,
+                       ashlar::machine const& machine) {
+  if (!o.memory_limit.empty())
+    refuse_more_memory("--memory-limit " + o.memory_limit, bytes, machine);
+}
+
+void write_layout(std::string const& path, search::problem const& problem,
+                  search::plan const& plan) {
+  ashlar::io::save_plan(path, problem, plan);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,
                           search::plan const& plan, ashlar::machine const& machine) {
-  if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
   std::ostringstream text;
   text << search::explain(problem, plan, machine);
   if (!o.sync.empty() || o.delay > 0 || o.staleness >= 0)

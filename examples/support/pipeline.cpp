@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -103,6 +102,10 @@ void add_pipeline_options(CLI::App& app, training_options& o) {
       ->needs("--pipeline");
 }
 
+bool pipeline_is_file(training_options const& o) {
+  return !o.pipeline.empty() && o.pipeline != "auto" && number_in(o.pipeline) == 0;
+}
+
 pipelines::schedule schedule_named(std::string const& name, int positions, int micro_batches) {
   if (name == "gpipe") return pipelines::gpipe(positions, micro_batches);
   if (name == "1f1b") return pipelines::one_f_one_b(positions, micro_batches);
@@ -117,11 +120,13 @@ pipelines::schedule schedule_named(std::string const& name, int positions, int m
   return pipelines::parse_schedule(schedule_text(name));
 }
 
-std::optional<search::pipeline_plan>
-choose_pipeline(training_options const& o, std::function<search::problem(int)> const& net_of,
-                std::vector<int> const& micro_batches, ashlar::topology const& mesh,
-                ashlar::machine const& machine) {
-  if (o.pipeline.empty()) return {};
+namespace {
+
+/// Returns the plan of --pipeline without a check of --memory-limit.
+search::pipeline_plan planned(training_options const& o,
+                              std::function<search::problem(int)> const& net_of,
+                              std::vector<int> const& micro_batches, ashlar::topology const& mesh,
+                              ashlar::machine const& machine) {
   if (!o.wire.empty())
     throw ashlar::error("--wire", "is not possible with --pipeline. Omit one of them.");
   if (o.delay > 0)
@@ -136,7 +141,7 @@ choose_pipeline(training_options const& o, std::function<search::problem(int)> c
                         "work together: auto, data or tensor.");
   };
   int const parts = number_in(o.pipeline);
-  bool const is_file = parts == 0 && o.pipeline != "auto";
+  bool const is_file = pipeline_is_file(o);
   auto const searched = [&] {
     search::pipeline_options how;
     if (parts > 0) how.stages = {parts};
@@ -166,16 +171,30 @@ choose_pipeline(training_options const& o, std::function<search::problem(int)> c
   return synchronized_by(o.sync, problem, plan, machine);
 }
 
+}  // namespace
+
+std::optional<search::pipeline_plan>
+choose_pipeline(training_options const& o, std::function<search::problem(int)> const& net_of,
+                std::vector<int> const& micro_batches, ashlar::topology const& mesh,
+                ashlar::machine const& machine) {
+  if (o.pipeline.empty()) return {};
+  auto plan = planned(o, net_of, micro_batches, mesh, machine);
+  refuse_over_limit(o, plan.chosen.memory, machine);
+  return plan;
+}
+
 double predicted_bubble(search::pipeline_plan const& plan) {
   return pipelines::bubble_of(search::schedule_of(plan), search::costs_of(plan));
 }
 
-std::string report_pipeline(training_options const& o, search::problem const& problem,
-                            search::pipeline_plan const& plan, ashlar::machine const& machine) {
-  if (!o.save_layout.empty()) ashlar::io::save_pipeline(o.save_layout, problem, plan);
-  std::ostringstream text;
-  text << search::explain(problem, plan, machine).text;
-  return text.str();
+void write_pipeline(std::string const& path, search::problem const& problem,
+                    search::pipeline_plan const& plan) {
+  ashlar::io::save_pipeline(path, problem, plan);
+}
+
+std::string report_pipeline(search::problem const& problem, search::pipeline_plan const& plan,
+                            ashlar::machine const& machine) {
+  return search::explain(problem, plan, machine).text;
 }
 
 }  // namespace example

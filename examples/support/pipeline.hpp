@@ -7,7 +7,8 @@
 //   --pipeline   auto       the search chooses the number of stages, which may be 1
 //                NUMBER     a mesh axis is divided into this many parts; their stages have equally
 //                           many repeated blocks
-//                FILE       a plan that the program `plan` has written with --pipeline
+//                FILE       a plan that --save-layout, or the program `plan` with --pipeline and
+//                           --as-trained, has written for the same net
 //   --schedule   (none)     the schedule of the plan, or 1F1B if the plan has none
 //                NAME       a name that schedule_named knows
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)
@@ -38,6 +39,9 @@ void add_pipeline_options(CLI::App& app, training_options& o);
 ashlar::pipelines::schedule schedule_named(std::string const& name, int positions,
                                            int micro_batches);
 
+/// Returns whether --pipeline names a plan file.
+bool pipeline_is_file(training_options const& o);
+
 /// Returns whether the search chooses the schedule of a pipeline.
 inline bool searches_schedule(training_options const& o) { return o.schedule == "auto"; }
 
@@ -54,8 +58,13 @@ choose_pipeline(training_options const& o,
 /// Returns the predicted bubble: the share of a step in which parts wait for other parts.
 double predicted_bubble(ashlar::search::pipeline_plan const& plan);
 
-/// Returns the plan as readable text. Also saves the plan if --save-layout is given.
-std::string report_pipeline(training_options const& o, ashlar::search::problem const& problem,
+/// Writes a plan in stages as a file that --pipeline reads. Throws ashlar::error if this is
+/// impossible.
+void write_pipeline(std::string const& path, ashlar::search::problem const& problem,
+                    ashlar::search::pipeline_plan const& plan);
+
+/// Returns the plan as readable text.
+std::string report_pipeline(ashlar::search::problem const& problem,
                             ashlar::search::pipeline_plan const& plan,
                             ashlar::machine const& machine);
 

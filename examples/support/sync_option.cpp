@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ashlar/plan/text.hpp>
 #include <ashlar/plan/wire_named.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -16,6 +15,8 @@
 #include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
 #include <ashlar/sync/owners.hpp>
+
+#include "memory_limit.hpp"
 
 namespace search = ashlar::search;
 
@@ -46,17 +47,6 @@ void add_wire_options(CLI::App& app, std::string& name, int& plain_steps) {
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }
 
 namespace {
-
-/// Throws ashlar::error if a plan needs more memory on a rank than the machine has.
-void refuse_more_memory(std::string const& option, std::int64_t bytes,
-                        ashlar::machine const& machine) {
-  if (machine.memory > 0 && bytes > machine.memory)
-    throw ashlar::error(option,
-                        "the plan then needs " + ashlar::bytes_text(double(bytes)) +
-                            " of memory on a rank, but the limit is " +
-                            ashlar::bytes_text(double(machine.memory)) +
-                            ". Take --sync zero3 or auto, raise the limit, or use more ranks.");
-}
 
 /// If the problem has overlap, sets the seconds of the plan to those of an overlapped step.
 search::plan with_overlapped_seconds(search::problem const& problem, search::plan made,

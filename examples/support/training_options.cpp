@@ -42,13 +42,15 @@ void add_training_options(CLI::App& app, training_options& o) {
       "--machine", o.machine,
       "machine with which plans are priced: a file (bench/calibrate) or h200_server, ...");
   app.add_option("--memory-limit", o.memory_limit,
-                 "bytes per rank, such as 512MB: restricts --layout auto");
+                 "the most bytes per rank that the plan may use, such as 512MB; none: no limit "
+                 "(default: with --layout auto, the machine's)");
   app.add_option("--trace", o.trace,
                  "write the last step, measured and predicted, to this file for ui.perfetto.dev");
   app.add_option("--checkpoint", o.checkpoint,
                  "keep the training in this folder, which all ranks share");
   add_number(app, "--every-steps", o.every_steps, 1, "steps between checkpoints");
   add_number(app, "--keep", o.keep, 0, "checkpoints that stay in the folder; 0: all");
+  for (char const* name : {"--every-steps", "--keep"}) app.get_option(name)->needs("--checkpoint");
   app.add_flag("--resume", o.resume,
                "continue from the newest checkpoint, on any number of ranks and any --layout");
   app.add_option("--overlap", o.overlap,

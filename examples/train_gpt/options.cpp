@@ -45,6 +45,18 @@ void check_model(CLI::App const& app, options const& o) {
           name, "is for GPTs, but --model is llama-small. Leave it out, or write --model small.");
 }
 
+/// Throws if an option is given that has no effect without another one, or beside another one.
+void check_effect(CLI::App const& app, options const& o) {
+  for (char const* name : {"--top", "--balance", "--balance-over", "--imbalance"})
+    if (o.experts == 0 && app.count(name) > 0)
+      throw CLI::ValidationError(
+          name, "is for nets with experts. Leave it out, or give a number of --experts.");
+  if (pipeline_is_file(o) && app.count("--layout") > 0)
+    throw CLI::ValidationError("--layout",
+                               "has no effect, because the file of --pipeline has the layout of "
+                               "each stage. Leave out one of them.");
+}
+
 /// Throws if a combination of options cannot run at all, or cannot run in this build.
 void check_device(options const& o) {
   if (o.device == "cpu" && o.precision != "float")
@@ -55,6 +67,10 @@ void check_device(options const& o) {
     throw CLI::ValidationError("--graph",
                                "a step of a pipeline cannot be one graph. Leave out --graph, or "
                                "--pipeline.");
+  if (o.graph && !o.trace.empty())
+    throw CLI::ValidationError("--graph",
+                               "the actions of a graph have no times, which --trace writes. Leave "
+                               "out one of them.");
   if (o.micro_batches == 0 && !searches_schedule(o))
     throw CLI::ValidationError("--micro-batches",
                                "auto is for --pipeline with --schedule auto. Give a number.");
@@ -68,10 +84,6 @@ void check_device(options const& o) {
                                "computations. Omit --overlap none, or give a number.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
-  if (o.experts == 0 && (o.balance_over != 1 || o.imbalance != 1))
-    throw CLI::ValidationError("--experts",
-                               "a net without experts has no --balance-over and no --imbalance. "
-                               "Leave them out, or give a number of experts.");
   if (o.experts > 0 && o.device == "cuda")
     throw CLI::ValidationError("--experts", "experts do not run on GPUs yet.");
   if (o.experts > 0 && o.tied)
@@ -159,6 +171,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
     if (o.model == "gpt2") take_gpt2(app, o);
     if (searches_schedule(o) && app.count("--micro-batches") == 0) o.micro_batches = 0;
     check_model(app, o);
+    check_effect(app, o);
     check_device(o);
   });
   return read_options(app, argc, argv);

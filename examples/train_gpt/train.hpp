@@ -12,11 +12,11 @@
 #include <ashlar/ashlar.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/nn/llama.hpp>
-#include <ashlar/nn/moe.hpp>
 #include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
 #include "../support/micro_batches.hpp"
+#include "../support/nets.hpp"
 #include "../support/pipeline.hpp"
 #include "../support/sync_option.hpp"
 #include "../support/training_loop.hpp"
@@ -33,34 +33,18 @@ struct peak {
   std::string source;
 };
 
-/// Returns the net that the options describe, from bytes to logits.
-inline auto gpt(options const& o) {
-  namespace nn = ashlar::nn;
-  return nn::chain(nn::embedding(o.vocabulary, o.d_model),
-                   nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
-                   nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
-}
-/// Returns the net of gpt() with its last matrix tied to the embedding's table, for --tied.
-inline auto tied_gpt(options const& o) {
-  namespace nn = ashlar::nn;
-  return nn::tied(nn::embedding(o.vocabulary, o.d_model),
-                  nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
-                  nn::layer_norm(o.d_model), nn::output_embedding(o.d_model, o.vocabulary));
+/// Returns the sizes of the GPT that the options describe.
+inline ashlar::nn::gpt_options gpt_sizes(options const& o) {
+  return {o.layers, o.d_model, o.heads, o.vocabulary};
 }
 
-/// Returns the net of gpt() with experts in every second block, for --experts.
-inline auto moe_gpt(options const& o) {
-  namespace nn = ashlar::nn;
-  nn::moe_options const experts{.experts = o.experts,
-                                .chosen = o.top,
-                                .balance = o.balance,
-                                .balance_over = o.balance_over,
-                                .imbalance = o.imbalance};
-  return nn::chain(
-      nn::embedding(o.vocabulary, o.d_model),
-      nn::repeat(o.layers / 2, nn::chain(nn::gpt_block(o.d_model, o.heads, o.dropout),
-                                         nn::moe_block(o.d_model, o.heads, experts, o.dropout))),
-      nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
+/// Returns the experts that the options describe, for --experts.
+inline ashlar::nn::moe_options experts(options const& o) {
+  return {.experts = o.experts,
+          .chosen = o.top,
+          .balance = o.balance,
+          .balance_over = o.balance_over,
+          .imbalance = o.imbalance};
 }
 
 /// Returns the number of key heads of the Llama that the options describe.
@@ -128,7 +112,11 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());
   auto model = stages ? nn::place<T>(net, mesh, *stages, o.seed)
                       : nn::place<T>(net, mesh, plan, o.seed);
-  auto const layout = stages ? report_pipeline(o, problem, *stages, mesh.machine())
+  save_layout(o, mesh, [&](std::string const& path) {
+    if (stages) write_pipeline(path, problem, *stages);
+    else write_layout(path, problem, plan);
+  });
+  auto const layout = stages ? report_pipeline(problem, *stages, mesh.machine())
                              : report_layout(o, problem, plan, mesh.machine());
   if (speaks) {
     std::cout << (o.is_llama() ? "Llama with " : "GPT with ") << nn::parameter_count(problem)
@@ -136,8 +124,9 @@ void train_net(options o, Mesh const& mesh, peak const& limit, Net const& net) {
               << " heads"
               << (o.is_llama() ? ", " + std::to_string(kv_heads_of(o)) + " of keys" : "")
               << ", context " << o.context << "; batch " << o.batch << " x " << o.micro_batches
-              << "; text of " << data.size() << " bytes\nlayout " << o.layout << "; " << o.precision
-              << " on " << mesh.ranks() << " x " << o.device;
+              << "; text of " << data.size() << " bytes\nlayout "
+              << (pipeline_is_file(o) ? o.pipeline : o.layout) << "; " << o.precision << " on "
+              << mesh.ranks() << " x " << o.device;
     if (limit.flops > 0)
       std::cout << "; MFU of " << limit.flops * 1e-12 << " TF/s a rank (" << limit.source << ")";
     std::cout << "\n\n" << layout << std::endl;
@@ -167,9 +156,10 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
   if (o.is_llama()) {  // on the host only, as options.cpp checks
     if constexpr (Mesh::processor_type::is_host) train_net<T>(o, mesh, limit, llama(o));
   } else if (o.experts > 0) {  // on the host only, as options.cpp checks
-    if constexpr (Mesh::processor_type::is_host) train_net<T>(o, mesh, limit, moe_gpt(o));
-  } else if (o.tied) train_net<T>(o, mesh, limit, tied_gpt(o));
-  else train_net<T>(o, mesh, limit, gpt(o));
+    if constexpr (Mesh::processor_type::is_host)
+      train_net<T>(o, mesh, limit, trained_moe_gpt(gpt_sizes(o), experts(o), o.dropout));
+  } else if (o.tied) train_net<T>(o, mesh, limit, trained_tied_gpt(gpt_sizes(o), o.dropout));
+  else train_net<T>(o, mesh, limit, trained_gpt(gpt_sizes(o), o.dropout));
 }
 
 }  // namespace example

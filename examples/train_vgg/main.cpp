@@ -82,6 +82,8 @@ void run(options const& o, ashlar::mpi::environment const& env) {
   problem.updates_apart = example::search_chooses_updates(o.sync);
   auto const plan = example::choose_layout(o, problem, mesh.topology(), machine);
   auto model = nn::place<float>(net, mesh, plan, o.seed);
+  example::save_layout(
+      o, mesh, [&](std::string const& path) { example::write_layout(path, problem, plan); });
   auto const layout = example::report_layout(o, problem, plan, machine);
   if (speaks) {
     std::cout << "VGG13 with " << model.parameter_count() << " parameters, layout " << o.layout

@@ -78,6 +78,7 @@ says "a step" "${small[@]}"
 says "skip           stages" "${small[@]}" --stages 2 --micro-batches 4 --batch 8 --html "$work/u.html"
 grep -q "of the skip from stage 0 to 1" "$work/u.html" || fail "the page lacks the skips"
 says "proved to be the optimum by exact" "${gpt[@]}" --tied
+says "dropout" "${gpt[@]}" --as-trained --explain
 says "2 stages along node" "${pipeline[@]}" --tied --layers 4 --stages 2 --schedule 1f1b
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
@@ -102,7 +103,11 @@ refused "--overlap is for plans without pipeline stages" "${turns[@]}" --pipelin
 refused "--micro-batches auto compares times without overlap" "${turns[@]}" --micro-batches auto
 refused "--algorithm random_search minimizes the time without overlap" "${turns[@]}" \
   --algorithm random_search --evaluations 5
-refused "--experts is for models with experts: gpt-moe, bert-sgmoe" "${gpt[@]}" --experts 4
+refused "--experts is for gpt-moe, bert-sgmoe, bert-switch, vit-sgmoe, vit-switch, but the model is gpt" \
+  "${gpt[@]}" --experts 4
+refused "--halo is for vgg13, vgg16, alexnet, but the model is gpt" "${gpt[@]}" --halo
+refused "--layers is for gpt, bert, gpt-moe, but the model is llama-7b" llama-7b --layers 2
+refused "--image is for vgg13, vgg16, alexnet, u-transformer, vit-sgmoe, vit-switch, but the model is mlp" mlp --image 8
 refused "It is the tokens of the fullest rank over the mean" gpt-moe --imbalance 0.5
 refused "(linear) needs most" "${gpt[@]}" --memory-limit 1KB
 refused '"lots" is not a size' "${gpt[@]}" --memory-limit lots
@@ -130,6 +135,10 @@ refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipel
 refused "3 stages of a net that can be cut into at most 20 on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2 --schedule 1f1b
 refused "--pareto is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pareto
+refused "--program is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --program
+refused "--interleaved is for a given number of micro-batches without pipeline stages" "${gpt[@]}" \
+  --micro-batches auto --interleaved 2
+refused "--sync zero1 changes a plan after the search" "${gpt[@]}" --sync zero1 --pareto 4
 refused "there is no element 999" "${pipeline[@]}" --pipeline --pin '999.x=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${gpt[@]}" --pipeline --memory-limit 1KB
@@ -144,6 +153,6 @@ refused "There must be fewer than 2^63" mlp --widths 1073741824,1073741824,2 --b
   --mesh gpu=2
 refused "--batch" "${gpt[@]}" --batch 0
 refused "a u-transformer has 4 levels" "${small[@]}" --channels 8,16
-refused "--tied is for the model gpt" "${small[@]}" --tied
+refused "--tied is for gpt, but the model is u-transformer" "${small[@]}" --tied
 refused "model" resnet
 exit "$failed"

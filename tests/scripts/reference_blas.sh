@@ -4,8 +4,9 @@
 # processors: 1
 #
 # If the reference BLAS is used, the user must be warned when the build is configured and when a
-# program runs. With another BLAS there must be no warning. Skipped if Debian's reference BLAS
-# (libblas-dev) is not installed.
+# program runs. With another BLAS there must be no warning, also if it is oneMKL, which has no
+# cblas.h, and if the first configuration of the build folder found a BLAS without C interface. The
+# part of the reference BLAS is skipped if Debian's (libblas-dev) is not installed.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -14,10 +15,6 @@ reference=''
 for file in /usr/lib/*/blas/libblas.so /usr/lib64/blas/libblas.so; do
   if [ -f "$file" ]; then reference="$file"; fi
 done
-if [ -z "$reference" ]; then
-  echo "no reference BLAS here"
-  exit 77
-fi
 usual="$(sed -n 's/^CBLAS_OPENBLAS_LIBRARY:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
@@ -51,12 +48,43 @@ told() {
   OPENBLAS_NUM_THREADS=1 "$build/speed" | grep -o 'Is it the reference BLAS' || true
 }
 
+# unblamed <cmake argument>...: fails unless a project is built with $usual and nothing is told.
+unblamed() {
+  local said
+  said="$(told usual "$@")" || { printf '%s\n' "$said"; exit 1; }
+  [ -z "$said" ] || { printf '%s is reported to be slow: %s\n' "$usual" "$said"; exit 1; }
+}
+
+if [ -n "$usual" ] && [ -f "$usual" ]; then
+  # A BLAS without the C interface is refused. Then the same build folder finds another BLAS.
+  echo 'void sdot_() {}' >"$work/plain.cpp"
+  "$compiler" -shared -fPIC "$work/plain.cpp" -o "$work/libplain.so"
+  if cmake -S "$work" -B "$work/usual" -G Ninja "-DCMAKE_CXX_COMPILER=$compiler" \
+    "-DCBLAS_LIBRARIES=$work/libplain.so" >"$work/usual.log" 2>&1; then
+    echo "a BLAS without C interface is not refused"
+    exit 1
+  fi
+  unblamed "-DCBLAS_LIBRARIES=$usual"
+
+  # A oneMKL is imitated: the usual BLAS gets the name of MKL's library, and its header that of
+  # MKL's header. CMake searches no folder of the system.
+  header="$(sed -n 's/^CBLAS_INCLUDE_DIR:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")/cblas.h"
+  mkdir -p "$work/mkl/lib" "$work/mkl/include"
+  ln -s "$usual" "$work/mkl/lib/libmkl_rt.so"
+  printf '#include "%s"\n' "$header" >"$work/mkl/include/mkl_cblas.h"
+  rm -rf "$work/usual"
+  MKLROOT="$work/mkl" unblamed -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=TRUE \
+    "-DCMAKE_MAKE_PROGRAM=$(command -v ninja)" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=FALSE \
+    -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=FALSE
+  grep -q 'mkl_cblas.h' "$work/usual/ashlar_mkl/cblas.h" || { echo "no cblas.h was made for MKL"; exit 1; }
+fi
+
+if [ -z "$reference" ]; then
+  echo "no reference BLAS here"
+  exit 77
+fi
 said="$(told reference "-DCBLAS_LIBRARIES=$reference")"
 if [ "$said" != $'IS THE REFERENCE\nIs it the reference BLAS' ]; then
   printf 'the reference BLAS is not reported as one: %s\n' "$said"
   exit 1
-fi
-if [ -n "$usual" ] && [ -f "$usual" ]; then
-  said="$(told usual "-DCBLAS_LIBRARIES=$usual")"
-  [ -z "$said" ] || { printf '%s is reported to be slow: %s\n' "$usual" "$said"; exit 1; }
 fi

@@ -44,7 +44,9 @@ refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
 refused "S, B, P or O was expected" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/malformed.json"
 refused "this program reads versions 1 to 10" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
-refused "a net without experts has no --balance-over and no --imbalance" --balance-over 2
+for option in --top --balance --balance-over --imbalance; do
+  refused "$option: is for nets with experts" "$option" 2
+done
 refused "no row of the layer's rule table" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/illegal.json"
 refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$plans/gpt_2x2.json"
 refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \
@@ -57,6 +59,9 @@ refused "3 key heads do not divide 4 query heads" --model llama-small --heads 4 
 refused "the text has 9 bytes" --text "$work/short.txt"
 refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB
+for layout in data tensor "$plans/gpt_2x2.json"; do
+  refused "of memory on a rank, but the limit is" "${net[@]}" --mesh node=2,gpu=2 --layout "$layout" --memory-limit 1KB
+done
 refused "is not a size" --memory-limit many
 refused "a gradient is delayed by 0 to 1000 steps, not by 1001" "${net[@]}" --delay 1001
 refused "is not possible with --pipeline" "${net[@]}" --delay 1 --pipeline 2
@@ -68,6 +73,8 @@ refused "are sent as they are, at once and as tensors" "${net[@]}" --layout data
 refused "excludes" "${net[@]}" --staleness 1 --clip 2
 refused "must divide the number of blocks" "${net[@]}" --pipeline 3
 refused "nowhere.json cannot be read" "${net[@]}" --pipeline nowhere.json
+refused "--layout: has no effect, because the file of --pipeline has the layout of each stage" "${net[@]}" \
+  --pipeline nowhere.json --layout data
 refused "is neither a file nor one of gpipe, 1f1b, eager" "${net[@]}" --pipeline 2 --schedule fast
 refused "lacks the number of stages on each part" "${net[@]}" --pipeline 2 --schedule interleaved:
 refused "do not divide the net's 2 equal blocks" "${net[@]}" --pipeline 2 --schedule zb_v
@@ -80,6 +87,11 @@ refused "--schedule requires --pipeline" "${net[@]}" --schedule eager
 refused "adam_w: lr is nan, but must be a finite number" "${net[@]}" --lr nan
 refused "nn::repeat: 1000000000 copies of a net of 14 elements are too many" --layers 1000000000
 refused "give the folder of the training with --checkpoint DIR" "${net[@]}" --resume
+refused "--every-steps requires --checkpoint" "${net[@]}" --every-steps 5
+refused "--keep requires --checkpoint" "${net[@]}" --keep 5
+refused "--save-layout: on rank 0: $work/no/plan.json cannot be written" "${net[@]}" --save-layout "$work/no/plan.json"
+refused "--save-layout: on rank 0: $work/no/plan.json cannot be written" "${net[@]}" --pipeline 2 \
+  --save-layout "$work/no/plan.json"
 mkdir -p "$work/run" && echo '{}' >"$work/run/step-000000007.json"
 refused "has a training of 7 steps. Continue it with --resume" "${net[@]}" --checkpoint "$work/run"
 refused "lacks an entry" "${net[@]}" --checkpoint "$work/run" --resume
@@ -89,6 +101,7 @@ refused "--no-such-option" --no-such-option
 refused "bf16 is for --device cuda" --precision bf16
 refused "tf32 is for --device cuda" --device cpu --precision tf32
 refused "graphs are for --device cuda" --graph
+refused "the actions of a graph have no times, which --trace writes" --device cuda --graph --trace "$work/trace.json"
 refused "a step of a pipeline cannot be one graph" "${net[@]}" --device cuda --pipeline 2 --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255

@@ -5,8 +5,9 @@
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
 # 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
 # Pipelines must have the same losses as one rank under each schedule. They must also write the same
-# sample text as one rank, although only the single rank uses a cache of keys and values. A small
-# Llama must have the same losses on 1, 2 and 4 ranks.
+# sample text as one rank, although only the single rank uses a cache of keys and values. The
+# program must train by plans of the program plan. A small Llama must have the same losses on 1, 2
+# and 4 ranks.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -52,7 +53,27 @@ training=("${plain[@]}" --pipeline 2 --save-layout "$work/stages.json")
 compare 2 gpu=2 data
 printf '0: F0 F1 F2 B0 B1 F3 B2 B3\n1: F0 B0 F1 B1 F2 B2 F3 B3\n' >"$work/schedule"
 training=("${plain[@]}" --pipeline "$work/stages.json" --schedule "$work/schedule")
-compare 2 gpu=2 auto
+compare 2 gpu=2
+
+# The program plan writes plans for the same nets, without and with stages.
+plan() {  # <model> <option>...: writes a plan to $work/plan.json
+  "$ASHLAR_BINARY_DIR/examples/plan" "$@" --as-trained --layers 8 --d-model 36 --heads 6 --context 16 \
+    --vocabulary 256 --batch 6 --micro-batches 4 --mesh gpu=2 --machine workstation --quiet \
+    --out "$work/plan.json" >/dev/null
+}
+plan gpt
+training=("${plain[@]}")
+compare 2 gpu=2 "$work/plan.json"
+plan gpt --stages 2
+training=("${plain[@]}" --pipeline "$work/plan.json")
+compare 2 gpu=2
+plan gpt --tied
+training=("${plain[@]}" --tied)
+losses 2 gpu=2 "$work/plan.json"
+plan gpt-moe --experts 4
+training=("${plain[@]}" --experts 4)
+losses 2 gpu=2 "$work/plan.json"
+
 sample() {  # <ranks> <option>...: prints the sample text
   "$mpiexec" -n "$1" "$program" "${plain[@]}" --steps 2 --sample 40 "${@:2}" >"$work/log"
   sed '1,/^---- a sample/d' "$work/log"

@@ -13,14 +13,14 @@ program="$ASHLAR_BINARY_DIR/examples/$program"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# losses <ranks> <mesh> <layout>: runs the program and writes one line per step to $work/losses.
+# losses <ranks> <mesh> [layout]: runs the program and writes one line per step to $work/losses.
 losses() {
   "$mpiexec" -n "$1" "$program" "${training[@]}" --steps "$steps" --exact-log --mesh "$2" \
-    --layout "$3" | grep '^loss' >"$work/losses"
-  [ "$(wc -l <"$work/losses")" -eq "$steps" ] || { echo "$2 $3: not $steps losses"; exit 1; }
+    ${3:+--layout "$3"} | grep '^loss' >"$work/losses"
+  [ "$(wc -l <"$work/losses")" -eq "$steps" ] || { echo "$*: not $steps losses"; exit 1; }
 }
 
-# compare <ranks> <mesh> <layout>: fails unless each loss is within 1e-4 of the reference.
+# compare <ranks> <mesh> [layout]: fails unless each loss is within 1e-4 of the reference.
 compare() {
   [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
   losses "$@"

@@ -46,4 +46,12 @@ constexpr machine slowest(machine const& a, machine const& b) {
   return m;
 }
 
+// This names every member of a machine, so it does not compile if there is a new one. A new member
+// needs a line in slowest() and in fingerprint.hpp, and then its name here.
+static_assert([] {
+  auto const [intra, inter, flops, memory_bandwidth, memory, gemm_half, intra_of, inter_of,
+              flow] = slowest({}, {});
+  return intra == machine{}.intra;
+}());
+
 }  // namespace ashlar

@@ -203,13 +203,25 @@ struct shard_elements {
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements to, std::int64_t kept,
                                  bool uneven) {
-  if (uneven && kind == collective::all_to_all && from.largest > to.largest)
-    to.largest = from.largest;
-  traffic load = collective_traffic(kind, group,
-                                    kind == collective::all_gather ? from.least : from.largest,
-                                    to.largest, kind == collective::all_to_all ? kept : 0, 0);
-  if (kind == collective::permute && !pairwise) load.messages = group - 1;
-  return load;
+  switch (kind) {
+    case collective::all_gather:
+      return collective_traffic(kind, group, from.least, to.largest, 0, 0);
+    case collective::all_to_all:
+      if (uneven && from.largest > to.largest) to.largest = from.largest;
+      return collective_traffic(kind, group, from.largest, to.largest, kept, 0);
+    case collective::permute: {
+      traffic load = collective_traffic(kind, group, from.largest, to.largest, 0, 0);
+      if (!pairwise) load.messages = group - 1;
+      return load;
+    }
+    case collective::reduce_scatter:
+    case collective::all_reduce:
+    case collective::slice:
+    case collective::zero_pad:
+    case collective::broadcast:
+    case collective::reduce: return collective_traffic(kind, group, from.largest, to.largest, 0, 0);
+  }
+  return {};
 }
 
 /// Returns the traffic by which the cost model prices a step between p ranks to or from an owner.

@@ -60,6 +60,30 @@ enum class schedule_kind : signed char {
   dual_pipe_v
 };
 
+/// What all schedules of one kind have in common.
+struct schedule_traits {
+  bool splits = false;  ///< whether backward passes are split into two passes
+  pipelines::wiring wired = pipelines::wiring::straight;
+  bool fits_costs = false;  ///< whether the order depends on the costs of the stages
+};
+
+constexpr schedule_traits traits_of(schedule_kind kind) {
+  using pipelines::wiring;
+  switch (kind) {
+    case schedule_kind::one_f_one_b:
+    case schedule_kind::eager:
+    case schedule_kind::gpipe:
+    case schedule_kind::interleaved: return {false, wiring::straight, false};
+    case schedule_kind::searched: return {false, wiring::straight, true};
+    case schedule_kind::zb_h1:
+    case schedule_kind::zb_h2:
+    case schedule_kind::delayed: return {true, wiring::straight, true};
+    case schedule_kind::zb_v: return {true, wiring::vee, true};
+    case schedule_kind::dual_pipe_v: return {true, wiring::vee, false};
+  }
+  return {};
+}
+
 struct schedule_choice {
   schedule_kind kind = schedule_kind::one_f_one_b;
   int chunks = 1;
@@ -68,14 +92,10 @@ struct schedule_choice {
   /// (pipelines::in_flight_fault).
   int in_flight = 0;
 
-  constexpr bool splits() const { return kind >= schedule_kind::zb_h1; }
-  constexpr pipelines::wiring wired() const {
-    return kind >= schedule_kind::zb_v ? pipelines::wiring::vee : pipelines::wiring::straight;
-  }
+  constexpr bool splits() const { return traits_of(kind).splits; }
+  constexpr pipelines::wiring wired() const { return traits_of(kind).wired; }
   /// Returns whether the order depends on the costs of the stages.
-  constexpr bool fits_costs() const {
-    return kind == schedule_kind::searched || (splits() && kind != schedule_kind::dual_pipe_v);
-  }
+  constexpr bool fits_costs() const { return traits_of(kind).fits_costs; }
 
   /// Returns a schedule without its order: which stage is on which part.
   constexpr pipelines::schedule shape(int parts, int micro_batches) const {
@@ -90,6 +110,7 @@ struct schedule_choice {
   friend constexpr bool operator==(schedule_choice const&, schedule_choice const&) = default;
 };
 
+/// The names of the kinds, in the order of schedule_kind.
 inline constexpr std::string_view schedule_names[] = {
     "1f1b",  "eager", "gpipe",   "searched", "interleaved",
     "zb_h1", "zb_h2", "delayed", "zb_v",     "dual_pipe_v"};
@@ -107,7 +128,7 @@ inline std::vector<schedule_choice> schedule_choices(std::string_view name,
     auto const kind = static_cast<schedule_kind>(k);
     if (kind != schedule_kind::interleaved) {
       if (colon != std::string_view::npos) break;
-      return {{kind, kind >= schedule_kind::zb_v ? 2 : 1}};
+      return {{kind, traits_of(kind).wired == pipelines::wiring::vee ? 2 : 1}};
     }
     int number = 0;
     auto const digits = colon == std::string_view::npos ? "" : name.substr(colon + 1);

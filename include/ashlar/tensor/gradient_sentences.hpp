@@ -19,6 +19,66 @@
 
 namespace ashlar::detail {
 
+/// Returns whether say_gradient_fault names the function.
+constexpr bool has_gradient_sentence(formulas::function f) {
+  using formulas::function;
+  switch (f) {
+    case function::exp:
+    case function::log:
+    case function::sqrt:
+    case function::rsqrt:
+    case function::tanh:
+    case function::sigmoid:
+    case function::silu:
+    case function::erf:
+    case function::abs:
+    case function::relu:
+    case function::gelu: return true;
+  }
+  return false;
+}
+
+/// Returns whether say_gradient_fault names the operator of the node, or the node is a leaf.
+constexpr bool has_gradient_sentence(formulas::node const& n) {
+  using formulas::operation;
+  switch (n.what) {
+    case operation::input:
+    case operation::output_gradient:
+    case operation::weight:
+    case operation::target:
+    case operation::scale:
+    case operation::divide_by:
+    case operation::shift:
+    case operation::divide_into:
+    case operation::power:
+    case operation::power_gradient:
+    case operation::apply_gradient:
+    case operation::add:
+    case operation::subtract:
+    case operation::multiply:
+    case operation::divide:
+    case operation::contract:
+    case operation::sum:
+    case operation::largest:
+    case operation::equal:
+    case operation::softmax:
+    case operation::permute:
+    case operation::reshape:
+    case operation::repeat:
+    case operation::keep:
+    case operation::drop:
+    case operation::cumulate:
+    case operation::join:
+    case operation::part:
+    case operation::take_rows:
+    case operation::add_rows:
+    case operation::slice:
+    case operation::pad: return true;
+    case operation::apply: return has_gradient_sentence(n.f);
+  }
+  return false;
+}
+
 /// Fails to compile with a sentence that names the operator `Known::failing`, which is not local.
 /// Compiles if all operators are local: `Known::failing` is then a default node, which is a leaf.
 template <class Known>
@@ -77,6 +137,7 @@ constexpr void say_gradient_fault() {
                     what != operation::part && what != operation::add_rows &&
                     what != operation::pad,
                 ASHLAR_SAYS_GRADIENT_MOVES("the gradient of an operator"));
+  static_assert(has_gradient_sentence(Known::failing), ASHLAR_SAYS_GRADIENT_MOVES("an operator"));
 }
 
 }  // namespace ashlar::detail

@@ -42,6 +42,9 @@ struct trainer_options {
   void check() const {
     if (!(clip > 0))
       throw error("trainer", "clip is " + std::to_string(clip) + ", but must be above 0.");
+    if (graph && record_times)
+      throw error("trainer", "the actions of a CUDA graph have no times of their own. Leave "
+                             "trainer_options.record_times or trainer_options.graph off.");
   }
   /// Returns the model flops utilization (step_report.hpp) of a step that takes so many seconds.
   double utilization(double seconds, int ranks) const {

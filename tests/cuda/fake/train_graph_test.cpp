@@ -194,6 +194,22 @@ TEST_CASE("every strategy that sums by rank gives the same bits") {
   fake::pause_up_to(0);
 }
 
+TEST_CASE("recorded times are refused") {
+  fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"gpu", 1}});
+    auto const net = net_of(0);
+    auto const problem = nn::describe<value>(net, nn::token_batch{4, sequence, 1});
+    auto model = nn::place<value>(net, m,
+                                  ashlar::search::optimal(problem, m.topology(), m.machine()));
+    train::trainer_options options;
+    options.graph = true;
+    options.record_times = true;
+    CHECK(has(message_of([&] { train::trainer trainer(model, train::sgd{}, options); }),
+              "the actions of a CUDA graph have no times of their own. Leave "
+              "trainer_options.record_times or trainer_options.graph off"));
+  });
+}
+
 TEST_CASE("dropout is refused") {
   fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const m(w, {{"gpu", 1}});
