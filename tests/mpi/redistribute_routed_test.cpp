@@ -155,6 +155,18 @@ TEST_CASE("rows of several tensors move at the same time, and beside other trans
   }
 }
 
+TEST_CASE("a mesh keeps the plans of rows apart by how full the fullest rank is") {
+  ashlar::mesh const m = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const by_token = placement{ashlar::split(0)}, by_expert = placement{ashlar::split(1)};
+  auto extents = even_routes().extents;
+  for (int const fullest : {1000, 2000}) {
+    extents.fullest = fullest;
+    CHECK(plan_for(m, extents, by_token, by_expert)->plan ==
+          ashlar::plan_redistribution(extents, sizeof(double), by_token, by_expert, m.topology(),
+                                      m.machine()));
+  }
+}
+
 TEST_CASE("what cannot be done with routed rows is refused on all ranks") {
   ashlar::mesh const m = mesh_on(transport::shared_memory, world_topologies()[0]);
   auto const c = even_routes();

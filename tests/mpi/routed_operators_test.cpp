@@ -149,6 +149,14 @@ TEST_CASE("rows that fit neither tokens nor matrices") {
               (void)ashlar::dispatch(x, routes(3, {0, 1, 4}));
             }),
             "routes: token 2 goes to expert 4, but there are 4 experts."));
+  for (auto const& none : {ashlar::routing{3, 0, 1, {-1, -1, -1}}, ashlar::routing{3, 4, 0, {}},
+                           ashlar::routing{-3, 4, 0, {}}})
+    CHECK(message_of([&] {
+            (void)ashlar::dispatch(x, std::make_shared<ashlar::routing const>(none));
+          }) == "routes: " + std::to_string(none.tokens) + " tokens cannot go to " +
+                    std::to_string(none.chosen) + " of " + std::to_string(none.experts) +
+                    " experts each. Give at least one expert, and at least one route for each "
+                    "token; a route of -1 means that the token is dropped.");
   auto const r = ashlar::dispatch(x, routes(3, {0, 1, -1}));
   CHECK(message_of([&] {
           (void)matmul(r, ashlar::full<float>(m, {4, 3, 2}, sbp<B>{}, 1));

@@ -160,7 +160,7 @@ TEST_CASE("gradients of a balance loss over micro-batches are those of finite di
   auto data = random_batch<std::int32_t>(batch, 7, 5, 3);
   auto const total = [&] {
     model.clear_gradients();
-    model.mixtures().told.clear();
+    CHECK(model.mixtures().told.empty());
     double sum = 0;
     walker.run(0, walker.first_update(), model.input_of(data.inputs, data.targets, 0, &sum));
     auto const of_routers = model.mixtures().sums();

@@ -198,7 +198,7 @@ TEST_CASE("other boxes are other parts of the batch, also where input and contex
                                ashlar::placement::all_broadcast(1).with_split(0, 0));
   nn::batch_part const part{.input = box, .context = box, .target = box};
   train::local_batch<double, int> const local{.inputs = {1.0 + m.rank()}, .targets = {m.rank()}};
-  CHECK_NOTHROW(train::detail::compare_parts(m, part, local, 0));
+  CHECK_NOTHROW(train::detail::compare_parts(m, part, local, "", 0));
 }
 
 }  // namespace ashlar_test

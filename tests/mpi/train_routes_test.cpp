@@ -6,12 +6,14 @@
 // Tests what a trainer reports about mixtures of experts, and training with given routes. Under all
 // plans, the losses of routers, the loads and the dropped routes must be those of one process.
 // Gradients at given routes must be those of the whole loss. Recorded routes can be replayed.
-// Logits that are not finite must give the same error on every rank, also in a pipeline. The
-// environment variable ASHLAR_EXPERTS=all runs more random plans.
+// Another batch on one rank, and logits that are not finite, must give the same error on every
+// rank; the latter also in a pipeline. The environment variable ASHLAR_EXPERTS=all runs more random
+// plans.
 
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <support/local_part.hpp>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
@@ -199,8 +201,8 @@ TEST_CASE("gradients at fixed routes are those of the loss with the losses of th
   accumulate_step(model, data, true);
   CHECK(nn::recorded_routes(model).size() == 2);
   nn::replay_routes(model, nn::recorded_routes(model));
+  // Each call begins with clear_gradients(), which also forgets the losses of the call before.
   auto const total = [&] {
-    model.mixtures().told.clear();
     double const loss = accumulate_step(model, data, true);
     return loss + model.mixtures().sums().balance_loss + model.mixtures().sums().z_loss;
   };
@@ -266,6 +268,52 @@ TEST_CASE("routes that do not fit a net") {
             "do not say how many tokens chose each expert. Make them with nn::given_routes."));
   CHECK(has(message_of([&] { book_of(4, 2, [](int, int, int) { return 4; }); }),
             "routes: token 0 goes to expert 4, but there are 4 experts."));
+}
+
+TEST_CASE("another batch on one rank is an error on every rank, before rows move") {
+  if (world_size() == 1) return;
+  nn::moe_options const o{.experts = 4, .chosen = 2, .hidden = 3};
+  auto const problem = search::any_length(nn::describe<double>(routed_net(o), routed_batch));
+  int const last = world_size() - 1;
+  auto const good = data_of_step(0);
+  auto shorter = good, other = good;
+  if (world_rank() == last) {
+    shorter.inputs.pop_back();
+    for (auto& id : other.inputs) id = (id + 1) % ids;
+  }
+  auto const other_batch = "trainer: at step 1 rank " + std::to_string(last) +
+                           " has another batch than rank 0.";
+  for (auto const& m : all_meshes()) {
+    auto plans = plans_for(problem, m);
+    plans.push_back(plan_source(problem, m).whole());
+    for (auto const& plan : plans) {
+      CAPTURE(describe(problem, plan));
+      auto model = nn::place<double>(routed_net(o), m, plan, 7);
+      train::trainer t(model, train::sgd{.lr = 0.5});
+      t.step(good);
+      auto const before = values_of(model);
+      CHECK(message_of([&] { t.step(shorter); }) ==
+            "trainer: on rank " + std::to_string(last) +
+                ": a step takes 24 inputs and 24 targets, but was given 23 and 24.");
+      CHECK(has(message_of([&] { t.step(other); }), other_batch));
+      CHECK(has(message_of([&] {
+                  if (m.rank() == last) t.step(local_part(t, good));
+                  else t.step(good);
+                }),
+                other_batch));
+      auto wrong_part = local_part(t, good);
+      if (m.rank() == last) wrong_part.inputs.push_back(0);
+      CHECK(has(message_of([&] { t.step(wrong_part); }), ": this rank's part of a step is "));
+      CHECK(values_of(model) == before);
+      t.step(good);
+    }
+    // Under the last plan, all ranks read the whole batch.
+    auto model = nn::place<double>(routed_net(o), m, plans.back(), 7);
+    train::trainer t(model, train::sgd{.lr = 0.5});
+    CHECK(message_of([&] { t.step(local_part(t, other)); }) ==
+          "trainer: at step 0 ranks 0 and " + std::to_string(last) +
+              " passed different inputs, although both read the same part of the batch.");
+  }
 }
 
 TEST_CASE("logits that are not finite are one error on every rank, also in a pipeline") {

@@ -156,13 +156,16 @@ class simulated_step {
   }
   void run_backward(int b, int from, int to) {
     processor_ = std::max(processor_, arrival_[at(b)]);
+    // Elements without work hand their dy on as dx. So an element before them makes what moves.
+    int maker = to;
+    while (maker + 1 < from && chain_.at(maker).backward[0] == 0) ++maker;
     for (int i = from - 1; i >= to; --i) {
       auto const& own = chain_.at(i);
       if (b == 0) carry(own.again[0]);
-      bool const moves = i == to && to > 0;
+      bool const moves = i == maker && to > 0;
       double const later = moves ? own.beside[0] : own.after_weights[0];
       processor_ += own.backward[0] - later;
-      if (moves) arrival_[at(b)] = carry(chain_.move(chain_.behind(i - 1).backward[0]));
+      if (moves) arrival_[at(b)] = carry(chain_.move(chain_.behind(to - 1).backward[0]));
       if (moves) processor_ += later;
       if (b + 1 == chain_.turns) carry(own.synchronize[0]);
       if (!moves) processor_ += later;
@@ -269,6 +272,28 @@ TEST_CASE("a choice that is earlier in one pass may be needed for the moves of t
   chain.boundary_after = {0, 1};
   CHECK(search::turn_search(chain).run()[0].bound ==
         doctest::Approx(least_of_all(chain)).epsilon(1e-12));
+}
+
+TEST_CASE("work behind an element without work may run beside the move before this element") {
+  search::turn_chain chain;
+  chain.turns = 1, chain.groups = 1, chain.per_step = 1;
+  add_element(chain, {{1, 1, {}, {}}});
+  add_element(chain, {{1, 1, {}, {}}, {1, 1, {}, {}}});
+  add_element(chain, {{1, 0, {}, {}}});
+  add_element(chain, {{1, 3, {}, {}}});
+  chain.costs.back().beside = chain.costs.back().after_weights = {2};
+  chain.moves.push_back({{{0, 2}}});
+  chain.boundaries = {{{0, 0}, {1, 0}}, {{0, 0}, {0, 1}}, {{0}, {0}}};
+  chain.boundary_after = {0, 1, 2};
+  CHECK(bound_of(chain, {0, 0, 0, 0}) == 11);
+  CHECK(bound_of(chain, {0, 1, 0, 0}) == 9);
+  CHECK(search::turn_search(chain).run()[0].bound == 9);
+  auto const found = search::turn_search(chain, {.limit = 9 * (1 + 1e-9)}).run();
+  REQUIRE(!found.empty());
+  CHECK(found[0].bound == 9);
+  // The first work in front of the move may be short. Then the move still hides later work.
+  chain.costs[0].backward = {0.25}, chain.costs[1].backward = {0, 0};
+  CHECK(bound_of(chain, {0, 1, 0, 0}) == 7.25);
 }
 
 TEST_CASE("the search over micro-batches that take turns equals exhaustive search") {

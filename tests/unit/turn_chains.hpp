@@ -44,7 +44,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
                                      : 1 + draw() % 3;
     for (std::size_t c = 0; c < choices; ++c) {
       own.forward.push_back(seconds(draw));
-      own.backward.push_back(2 * seconds(draw));
+      own.backward.push_back(draw() % 4 ? 2 * seconds(draw) : 0);
       own.beside.push_back(draw() % 2 ? own.backward.back() / 2 : 0);
       own.after_weights.push_back(own.beside.back());
       own.inside.push_back(move(4));

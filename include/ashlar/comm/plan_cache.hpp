@@ -134,7 +134,7 @@ class plan_cache {
     }
     key& add(shape const& s) {
       for (auto const n : s.extent) add(n);
-      if (s.is_routed()) add(-s.chosen);
+      if (s.is_routed()) add(-s.chosen).add(s.fullest);
       return *this;
     }
     key& add(placement const& p) {

@@ -42,10 +42,15 @@ struct routing {
   }
 };
 
-/// Throws ashlar::error unless there are tokens · chosen routes, every route leads to an existing
-/// expert or is -1 (a dropped token), and the experts of each token are in ascending order without
-/// repetition. A -1 may stand anywhere between them.
+/// Throws ashlar::error unless there are experts, tokens · chosen routes and at least one route for
+/// each token, every route leads to an existing expert or is -1 (a dropped token), and the experts
+/// of each token are in ascending order without repetition. A -1 may stand anywhere between them.
 inline void check_routes(routing const& r) {
+  if (r.tokens < 0 || r.experts < 1 || r.chosen < 1)
+    throw error("routes", std::to_string(r.tokens) + " tokens cannot go to " +
+                              std::to_string(r.chosen) + " of " + std::to_string(r.experts) +
+                              " experts each. Give at least one expert, and at least one route for "
+                              "each token; a route of -1 means that the token is dropped.");
   if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
     throw error("routes", std::to_string(r.expert.size()) + " routes for " +
                               std::to_string(r.tokens) + " tokens with " +

@@ -84,6 +84,12 @@ struct mixture_log {
   route_book recorded;
   route_book given;  ///< routes that take the place of those that the router chooses
 
+  /// Forgets what the passes of a step have reported. Keeps the books of routes.
+  void forget_step() {
+    told.clear();
+    loads.clear();
+    fault.reset();
+  }
   mixture_sums sums() const {
     std::array<double, mixture_sums::count> all{};
     for (auto const& [at, own] : told) {
@@ -99,9 +105,7 @@ struct mixture_log {
 class step_of_mixtures {
  public:
   explicit step_of_mixtures(mixture_log& log) : log_(log) {
-    log.told.clear();
-    log.loads.clear();
-    log.fault.reset();
+    log.forget_step();
     log.notes_faults = true;
   }
   step_of_mixtures(step_of_mixtures const&) = delete;

@@ -249,8 +249,7 @@ class model {
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
   /// Ignores delays and plain steps, which only a trainer counts. Communicates: a redistribution of
   /// each sum that is at another placement. Throws ashlar::error if a net with tied parameters
-  /// calls this twice without clear_gradients(), since the gradient of a later use would count
-  /// twice.
+  /// calls this twice without clear_gradients(): the gradient of a later use would count twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -260,9 +259,8 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Redistributes every parameter that is updated at one placement and stored at another: it moves
-  /// to the placement of storage. Must be called after code other than a trainer has changed values
-  /// of parameters. Communicates: these redistributions.
+  /// Moves every parameter that is updated at one placement and stored at another to its storage.
+  /// Call it after code other than a trainer has changed parameters. Communicates: these moves.
   void renew() {
     if (!search::updates_apart(state_->plan)) return;
     state_->renews_before_use = true;
@@ -275,8 +273,10 @@ class model {
   void renew_if_due() {
     if (state_->renews_before_use) renew();
   }
+  /// Sets gradient sums to zero, and forgets what mixtures of experts have reported so far.
   void clear_gradients() {
     state_->is_synchronized = false;
+    state_->mixtures.forget_step();
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }

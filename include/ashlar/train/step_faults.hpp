@@ -7,7 +7,8 @@
 //
 //   batch_fault                the data of a step have other sizes than the model's batch, or an id
 //                              or a target out of range; throws nothing
-//   refuse_different_batches   ranks passed different data; throws on every rank
+//   require_equal_batches      ranks passed different data; throws on every rank
+//   compare_batches            the same before the passes of a step, for mixtures of experts
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
 //   refuse_no_targets          the mean of the loss leaves out every target
 //   require_finite_factor      the schedule's factor of the learning rate must be finite
@@ -22,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_sums.hpp>
+#include <ashlar/comm/operation_label.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/plan/wire.hpp>
 #include <ashlar/step/plan.hpp>
@@ -72,6 +75,40 @@ template <class Model>
   throw error("trainer", "at step " + std::to_string(step) + " rank " + std::to_string(other) +
                              " has another batch than rank 0. Pass the whole batch, with the same "
                              "inputs and targets, on every rank, or on every rank its part.");
+}
+
+/// Returns the number by which ranks compare their batches. It is hash_of(), which is the same on
+/// all ranks if their data belong to the same batch. If this rank's batch has a fault, it differs
+/// from those of all other ranks. A single rank compares nothing.
+template <class Mesh, class Hash>
+std::uint64_t batch_hash(Mesh const& mesh, std::string const& fault, Hash const& hash_of) {
+  if (mesh.ranks() == 1) return 0;
+  return fault.empty() ? hash_of() : 2 + static_cast<std::uint64_t>(mesh.rank());
+}
+
+/// Throws an error on every rank if ranks passed different batches. `sums` has the sums over all
+/// ranks of agreement_of() of their hashes. `hash` is the hash of this rank's batch, and `fault`
+/// says what is wrong with the batch, or is empty.
+template <class Model>
+void require_equal_batches(Model& model, std::int64_t step,
+                           std::span<double const, agreement_addends> sums, std::uint64_t hash,
+                           std::string const& fault) {
+  if (all_agree(sums, model.mesh().ranks())) return;
+  throw_together(model.mesh(), "trainer", fault);
+  refuse_different_batches(model, step, hash);
+}
+/// Throws the same errors before the passes of a step. Nets with mixtures of experts need this:
+/// with another batch, a rank would derive other routes, and expect other rows than are sent.
+/// Communicates: one all-reduce of 64 bytes.
+template <class Model, class Hash>
+void compare_batches(Model& model, std::int64_t step, std::string const& fault,
+                     Hash const& hash_of) {
+  auto const& mesh = model.mesh();
+  auto const hash = batch_hash(mesh, fault, hash_of);
+  auto sums = agreement_of(hash);
+  operation_label const named(mesh, "comparison of batches");
+  mesh.all_reduce(std::span<double>(sums));
+  require_equal_batches(model, step, sums, hash, fault);
 }
 
 /// Throws an error if the factor of the learning rate that the schedule returned is not finite.

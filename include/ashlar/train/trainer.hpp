@@ -19,7 +19,8 @@
 // pipeline, a second all-reduce adds up the sums of all parts of the mesh. The global norm adds up
 // the squared norms in the order of the net's layers. So the sums depend neither on the number of
 // stages nor on which rank has which parameter. If the plan delays gradients, the updates, the norm
-// and clipping use the gradients of earlier steps (update_numbers.hpp).
+// and clipping use the gradients of earlier steps (update_numbers.hpp). With mixtures of experts,
+// another all-reduce compares the batches before the passes: other batches move other rows.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.
@@ -95,10 +96,12 @@ class trainer {
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const fault = detail::batch_fault(*model_, data);
-    auto const& used = fault.empty() ? data : room_.zeros(*model_);
-    return run(used, model_->targets_in_mean(used.targets), fault, [&] {
+    auto const hash_of = [&] {
       return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
-    });
+    };
+    if (has_mixtures_ && !stale_) detail::compare_batches(*model_, step_, fault, hash_of);
+    auto const& used = fault.empty() ? data : room_.zeros(*model_);
+    return run(used, model_->targets_in_mean(used.targets), fault, hash_of);
   }
 
   /// Does not compile: the net takes inputs or targets of other types.
@@ -118,19 +121,21 @@ class trainer {
   /// Performs one step, like the overload for the whole batch and with the same results bit for
   /// bit. Each rank passes the part of the batch that part() describes. All ranks must call this
   /// overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's part
-  /// has the wrong size or an id or target out of range. Only the checked mode of the mesh checks
-  /// that ranks with the same boxes pass the same values, and only if steps are synchronous.
+  /// has the wrong size or an id or target out of range. Only steps of nets with mixtures of
+  /// experts and of meshes in the checked mode check that ranks with the same boxes pass the same
+  /// values, and only if steps are synchronous.
   template <
       std::same_as<local_batch<typename Model::input_type, typename Model::target_type>> Local>
   step_report step(Local const& local) {
     auto const fault = room_.set(*model_, part_, local);
-    auto const& mesh = model_->mesh();
-    if (mesh.is_checked() && mesh.ranks() > 1 && !stale_) {  // stale ranks do not wait for others
-      throw_together(mesh, "trainer", fault);
-      detail::compare_parts(mesh, part_, local, step_);
+    auto const hash_of = [] { return std::uint64_t(1); };
+    if (!stale_) {  // stale ranks do not wait for others
+      if (has_mixtures_) detail::compare_batches(*model_, step_, fault, hash_of);
+      if (auto const& mesh = model_->mesh(); mesh.is_checked() || has_mixtures_)
+        detail::compare_parts(mesh, part_, local, fault, step_);
     }
-    return run(room_.data(), detail::targets_in_mean(*model_, part_, local, fault), fault,
-               [] { return 1u; });
+    auto const in_mean = detail::targets_in_mean(*model_, part_, local, fault);
+    return run(room_.data(), in_mean, fault, hash_of);
   }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
@@ -214,8 +219,8 @@ class trainer {
   /// Performs one step on data that were checked. The loss is the mean over `in_mean` targets of
   /// all micro-batches on all ranks. hash_of() returns the same number on all ranks if their data
   /// belong to the same batch. `fault` says what is wrong with this rank's data, or is empty. After
-  /// a fault, `data` are zeros, with which the rank takes part in the step. Its hash then differs
-  /// from those of the other ranks. So all ranks learn of the fault from a sum of the step.
+  /// a fault, `data` are zeros, with which the rank takes part in the step. All ranks learn of the
+  /// fault from a sum of the step (batch_hash).
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
@@ -243,10 +248,7 @@ class trainer {
       input.scale = 1.0 / targets;
       make_gradients(input);
     }
-    std::uint64_t const hash = mesh.ranks() == 1 ? 0
-                               : fault.empty()   ? hash_of()
-                                                 : 2 + static_cast<std::uint64_t>(mesh.rank());
-    auto const totals = sum_totals(hash, fault,
+    auto const totals = sum_totals(detail::batch_hash(mesh, fault, hash_of), fault,
                                    clock.seconds() - programs_.walker().seconds_waited());
     if (in_mean == 0) detail::refuse_no_targets(step_);  // sum_totals has compared the batches
     double const summed = clock.seconds();
@@ -359,11 +361,9 @@ class trainer {
       totals.back() = busy;
       mesh.all_reduce(std::span<double>(totals));
     }
-    auto const added = std::span(totals).first(static_cast<std::size_t>(sums));
-    if (!all_agree(added.template last<agreement_addends>(), mesh.ranks())) {
-      throw_together(mesh, "trainer", fault);
-      detail::refuse_different_batches(*model_, step_, hash);
-    }
+    auto const added = std::span<double const>(totals).first(static_cast<std::size_t>(sums));
+    detail::require_equal_batches(*model_, step_, added.template last<agreement_addends>(), hash,
+                                  fault);
     return totals;
   }
 

@@ -283,17 +283,26 @@ class turn_bounds {
       return turns() * ((1 - share[0]) * of.forward[c] + (1 - share[1]) * of.backward[c]) + inside +
              share[0] * of.gathers[c][at(on)] + share[1] * of.synchronize[c][at(on)];
     };
+    // The work beside the last move whose load counts. It belongs to the first element with work
+    // behind this move (turn_times.hpp).
+    double later = 0;
+    for (int i = counted + 1; i < chain_.size(); ++i)
+      for (double const beside : chain_.at(i).beside) later = std::max(later, beside);
+    auto const beside_last = [&](int i, std::size_t k, std::size_t right) {
+      auto const left = k / at(chain_.choices(i + 1));
+      if (chain_.behind(i).backward[k] == 0 && chain_.at(i).backward[left] > 0) return 0.0;
+      return chain_.at(i + 1).backward[right] > 0 ? chain_.at(i + 1).beside[right] : later;
+    };
     // What a boundary adds to the sum without the loads: the seconds that a single micro-batch
     // waits. Where only work counts after a move, the work beside this move does not count.
     auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       auto const share = shares(i);
-      int const index = chain_.behind(i).backward[k];
-      double const backward = seconds[at(index)];
+      double const backward = seconds[at(chain_.behind(i).backward[k])];
       double const hides = of.backward[right] > 0 ? of.beside[right] : backward;
       return (1 - share[0]) * seconds[at(chain_.behind(i).forward[k])] +
              (1 - share[1]) * std::max(0.0, backward - hides) -
-             (i + 1 == counted && index > 0 ? share[1] * of.beside[right] : 0);
+             (i + 1 == counted ? share[1] * beside_last(i, k, right) : 0);
     };
     auto const loaded = [&](int i, std::size_t k, int times_forward, int times_backward) {
       auto const share = shares(i);

@@ -159,8 +159,12 @@ class turn_search {
         busy(l) + bounds_.work_behind(i, c),
         bounds_.behind(i, c, processor, link, turns() * (l.hidden[0] + l.hidden[1]), l.load));
     if (!is_one() || bound >= options_.limit) return bound;
+    // If no work of a stage of the backward pass has come so far, the work beside the move before
+    // the stage is still to come (turn_times::work). So this move need not have ended.
     auto const end_of = [&](turn_times const& pass) {
-      return turns() == 1 ? pass.end_of_one() : pass.processor + turns() * pass.open;
+      bool const may_overlap = &pass == &l.backward && pass.open == 0;
+      return turns() == 1 && !may_overlap ? pass.end_of_one()
+                                          : pass.processor + turns() * pass.open;
     };
     return std::max(bound,
                     bounds_.behind(i, c, {end_of(l.forward), end_of(l.backward)}, l.moved, l.last));
@@ -190,16 +194,15 @@ class turn_search {
     }
     // Of the moves at the last boundary, only the move of this micro-batch must have ended. If the
     // gradient of the weights is computed beside this move, the move need not end before this
-    // computation ends.
+    // computation ends. If the element has no work, this may be the gradient of a later element.
     int const others = std::max(0, moved_by_pass() - 1);
     wait_for_weights(l.forward, l, 0, 0, others);
     double const after = own.after_weights[at];
-    if (l.backward.open == 0 && own.beside[at] > 0) {
-      wait_for_weights(l.backward, l, 1, after, moved_by_pass());
+    bool const is_first = l.backward.open == 0;
+    bool const may_overlap = is_first && (own.beside[at] > 0 || own.backward[at] == 0);
+    wait_for_weights(l.backward, l, 1, after, may_overlap ? moved_by_pass() : others);
+    if (is_first && own.beside[at] > 0)
       wait_for_weights(l.backward, l, 1, std::max(after, own.beside[at]), others);
-    } else {
-      wait_for_weights(l.backward, l, 1, after, others);
-    }
     if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
     // Other micro-batches can compute beside a move inside a forward pass. So this move ends a
     // stage only if micro-batches run one at a time.
@@ -317,6 +320,9 @@ class turn_search {
   /// x and y, whatever follows. What follows includes that the pass waits for its moves.
   double later_in(int p, turn_times const& x, turn_times const& y, label const& a,
                   label const& b) const {
+    // Only in state y, work that is still to come can run beside the last move (turn_times::work).
+    if (p == 1 && x.open > 0 && x.ready[0] > 0 && y.open == 0 && y.ready[0] > 0)
+      return std::numeric_limits<double>::infinity();
     double most = x.behind(y, turns());
     if (!is_one()) return most;
     double const more = (turns() - 1) * std::max(0.0, y.open - x.open);

@@ -23,7 +23,9 @@
 // if time runs backward. So the same numbers, counted from the end of the step, describe the
 // backward pass. One number is added: if dx of a layer moves, the layer's weight gradient is
 // computed beside this move (step/early_moves.hpp). If time runs backward, this work is at the
-// begin of a stage and need not wait for the move (`late`).
+// begin of a stage and need not wait for the move (`late`). An element without work in the backward
+// pass, such as the end of a residual, hands its dy on as dx. So the same holds if such elements
+// lie between the move and the layer.
 //
 // With two micro-batches and one link, these are the seconds of HiDup (step/duplex_seconds.hpp).
 
@@ -66,8 +68,9 @@ struct turn_times {
     open = late = 0;
   }
 
-  /// Returns the most seconds by which this state is later than another one, whatever follows. The
-  /// result is negative if this state is earlier.
+  /// Returns the most seconds by which this state is later than another one, whatever follows,
+  /// except that work to come might run beside a move only in the other state. The result is
+  /// negative if this state is earlier.
   constexpr double behind(turn_times const& other, int turns) const {
     // Micro-batch k ends the open stage at the largest of processor + (k + 1) (open + more) and,
     // for j <= k, ready[j] - late + (k - j + 1) (open + more). Here `more` is work to come. The
