@@ -189,6 +189,42 @@ TEST_CASE("a formula that couples the samples of a batch predicts whole batches 
       "on each other. Fill the batch up, or place the net for another one.");
 }
 
+TEST_CASE("a net with more or fewer rows than samples predicts and evaluates whole parts") {
+  // From parts of 3 samples, the first net makes 1 row, and the second net makes 5 rows.
+  nn::feature_batch const batch{3, 4};
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const check = [&](auto const& resized, std::size_t rows) {
+    auto const net = nn::chain(nn::linear(4, 5), resized, nn::linear(5, 5));
+    auto const problem = any_length(nn::describe<double>(net, batch));
+    auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);
+    std::vector<double> inputs, outputs;
+    std::vector<std::int32_t> targets;
+    double loss = 0;
+    for (unsigned part = 0; part < 2; ++part) {
+      auto const drawn = random_batch<double>(batch, 0, 5, part).inputs;
+      std::vector<std::int32_t> classes(rows);
+      for (std::size_t r = 0; r < rows; ++r) classes[r] = static_cast<std::int32_t>((part + r) % 5);
+      auto const made = model.predict(drawn);
+      CHECK(made.size() == 5 * rows);
+      loss += model.evaluate(drawn, classes) / 2;
+      inputs.insert(inputs.end(), drawn.begin(), drawn.end());
+      outputs.insert(outputs.end(), made.begin(), made.end());
+      targets.insert(targets.end(), classes.begin(), classes.end());
+    }
+    CHECK(model.predict(inputs) == outputs);
+    CHECK(near(model.evaluate(inputs, targets), loss, 1e-12));
+    auto const wrong = message_of([&] { model.evaluate(inputs, std::span(targets).first(1)); });
+    CHECK_MESSAGE(has(wrong, "The loss has " + std::to_string(rows) + " for 3 samples, so pass " +
+                                 std::to_string(2 * rows) + "."),
+                  wrong);
+    auto const less = message_of(
+        [&] { model.predict(std::span(std::as_const(inputs)).first(16)); });
+    CHECK_MESSAGE(has(less, "in this net samples depend on each other"), less);
+  };
+  check(nn::formula("pool", [](auto x) { return sum(x, 0); }), 1);
+  check(nn::formula("more", [](auto x) { return concat<0>(x, slice<0>(x, 0, 2)); }), 5);
+}
+
 TEST_CASE(
     "a block as in Llama trains alike under searched and given plans, with the planned bytes") {
   nn::token_batch const batch{5, 4, 2};

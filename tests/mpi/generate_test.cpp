@@ -163,6 +163,16 @@ class embedding_from_zero : public nn::embedding {
   }
 };
 
+/// A linear layer whose matrix is the sum of a matrix and of a product of two thin ones. If the
+/// rows of x are split, every rank computes this product. That is much of the work only for few
+/// rows.
+constexpr auto adapted(std::int64_t features) {
+  return nn::formula(
+      "adapted", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
+      nn::weight("w", {features, features}), nn::weight("a", {features, 1}),
+      nn::weight("b", {1, features}));
+}
+
 /// Returns the message with which nn::generator refuses the net, or an empty text if it accepts the
 /// net.
 template <class Net>
@@ -205,6 +215,18 @@ TEST_CASE("a net with branches generates with a cache what it predicts without o
                                                     nn::branch(attention, mlp, nn::join::add))),
                              nn::rms_norm(12), nn::linear(12, words, false)),
                    2, 1);
+}
+
+TEST_CASE("a layer that splits many rows only computes few tokens on every rank") {
+  auto const splits_sequences = [](std::int64_t sequences, std::int64_t tokens) {
+    auto const spec = adapted(12).spec({sequences, tokens, 12});
+    return std::any_of(spec.rows.begin(), spec.rows.end(),
+                       [](auto const& row) { return row.x.is_split_of(0); });
+  };
+  CHECK(splits_sequences(4, places));
+  CHECK(!splits_sequences(3, 1));
+  check_generation(nn::chain(nn::embedding(words, 12), adapted(12), nn::linear(12, words, false)),
+                   4, 1);
 }
 
 TEST_CASE(
@@ -301,7 +323,19 @@ TEST_CASE("what cannot generate is refused") {
   std::vector<std::int32_t> const mine{1, world_rank()};
   if (world_size() > 1)
     CHECK(has(message_of([&] { g.generate(mine, 1); }),
-              "the ranks have different prompts or numbers of tokens"));
+              "the ranks have different prompts, numbers of tokens or sampling options"));
+  // Other options, or bad ones, on one rank alone are an error on every rank.
+  bool const is_last = world_rank() + 1 == world_size();
+  nn::sampling const usual{.temperature = 1, .top_k = 3, .seed = 5};
+  for (int option = 0; option < 4 && world_size() > 1; ++option) {
+    auto own = usual;
+    if (is_last && option == 0) own.temperature = 2;
+    if (is_last && option == 1) own.top_k = 4;
+    if (is_last && option == 2) own.seed = 6;
+    if (is_last && option == 3) own.temperature = -1;
+    CHECK(has(message_of([&] { g.generate(prompt, 1, own); }),
+              "the ranks have different prompts, numbers of tokens or sampling options"));
+  }
   CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = -1}); }),
             "It must be positive, or 0 for the most probable token."));
   CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = 1, .top_k = -1}); }),

@@ -8,6 +8,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/device/function.hpp>
+#include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/combine.hpp>
 #include <ashlar/device/host/map.hpp>
 
 #include "device_reference.hpp"
@@ -81,4 +84,43 @@ TEST_CASE("a_sum_of_squares_in_double_does_not_overflow_or_stall_in_float_range"
   CHECK(host::sum_of_squares(x.data(), 1 << 20) == doctest::Approx(0x1p20 * 1e50));
   float const bad = std::numeric_limits<float>::quiet_NaN();
   CHECK(std::isnan(host::sum_of_squares(&bad, 1)));
+}
+
+TEST_CASE_TEMPLATE("sums, differences and products of integers wrap around", T, std::int32_t,
+                   std::int64_t) {
+  // The sanitizer of undefined behaviour would report an overflow of signed integers.
+  namespace device = ashlar::device;
+  T const most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  std::vector<T> const x{most, least, 3}, y{2, 2, 4};
+  using values = std::vector<T>;
+  auto const pairs = [&](auto const& f) {
+    values z(3);
+    host::map(x.data(), y.data(), 3, z.data(), f);
+    return z;
+  };
+  auto const each = [&](auto const& f) {
+    values z(3);
+    host::map(x.data(), 3, z.data(), f);
+    return z;
+  };
+  CHECK(pairs(device::sum_of{}) == values{least + 1, least + 2, 7});
+  CHECK(pairs(device::difference_of{}) == values{most - 2, most - 1, -1});
+  CHECK(pairs(device::product_of{}) == values{-2, 0, 12});
+  CHECK(pairs(device::scaled_sum<T>{3}) == values{least + 5, least + 6, 15});
+  CHECK(each(device::scaled<T>{2}) == values{-2, 0, 6});
+  CHECK(each(device::shifted<T>{2}) == values{least + 1, least + 2, 5});
+  CHECK(each(device::lowered<T>{2}) == values{most - 2, most - 1, 1});
+  CHECK(each(device::subtracting<T>{-2}) == values{most, most - 1, -5});
+  CHECK(each(device::negated{}) == values{least + 1, least, -3});
+  CHECK(each(device::value_of<device::magnitude>{}) == values{most, least, 3});
+  CHECK(host::combine<ashlar::reduction::sum>(most, T(2)) == least + 1);
+  auto z = x;
+  host::add_inplace(y.data(), 3, z.data());
+  CHECK(z == values{least + 1, least + 2, 7});
+  z = x;
+  host::axpy(3, y.data(), 3, z.data());
+  CHECK(z == values{least + 5, least + 6, 15});
+  z = x;
+  host::scale_inplace(2, 3, z.data());
+  CHECK(z == values{-2, 0, 6});
 }

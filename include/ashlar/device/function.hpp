@@ -7,8 +7,8 @@
 // Each function is a class F with the static functions F::value(x) and F::derivative(x), and
 // value_of<F>{} and gradient_of<F>{} (functor.hpp) are the function objects for `map`. Only
 // raised<A> and raised_gradient<A> are themselves function objects. The functions compute in the
-// type of x, which is float or double; magnitude also takes integers. The derivative of magnitude
-// is 0 at 0.
+// type of x, which is float or double; magnitude also takes integers, and returns the least integer
+// unchanged. The derivative of magnitude is 0 at 0.
 //
 //   exponential           e^x               natural_log           ln x
 //   square_root           sqrt(x)           inverse_square_root   1 / sqrt(x)
@@ -24,6 +24,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
+#include <ashlar/device/wrapping.hpp>
 
 namespace ashlar::device {
 
@@ -121,7 +122,7 @@ struct silu {
 struct magnitude {
   template <class T>
   ASHLAR_HD static T value(T x) {
-    return x < T(0) ? -x : x + T(0);
+    return x < T(0) ? static_cast<T>(-wrapping(x)) : x + T(0);
   }
   template <class T>
   ASHLAR_HD static T derivative(T x) {

@@ -39,9 +39,12 @@
 // All these function objects return NaN if an argument is NaN, with three exceptions: the
 // derivative of relu is 0 at NaN, comparisons with NaN give 0, and kept_where treats a y that is
 // NaN like any y that is not 0.
+//
+// Sums, differences and products of integers wrap around (wrapping.hpp).
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
+#include <ashlar/device/wrapping.hpp>
 
 namespace ashlar::device {
 
@@ -97,7 +100,7 @@ struct gradient_of {
 template <class A>
 struct scaled {
   A factor;
-  ASHLAR_HD A operator()(A x) const { return factor * x; }
+  ASHLAR_HD A operator()(A x) const { return static_cast<A>(wrapping(factor) * wrapping(x)); }
 };
 
 template <class A>
@@ -115,46 +118,46 @@ struct dividing {
 template <class A>
 struct shifted {
   A addend;
-  ASHLAR_HD A operator()(A x) const { return x + addend; }
+  ASHLAR_HD A operator()(A x) const { return static_cast<A>(wrapping(x) + wrapping(addend)); }
 };
 
 template <class A>
 struct lowered {
   A subtrahend;
-  ASHLAR_HD A operator()(A x) const { return x - subtrahend; }
+  ASHLAR_HD A operator()(A x) const { return static_cast<A>(wrapping(x) - wrapping(subtrahend)); }
 };
 
 template <class A>
 struct subtracting {
   A minuend;
-  ASHLAR_HD A operator()(A x) const { return minuend - x; }
+  ASHLAR_HD A operator()(A x) const { return static_cast<A>(wrapping(minuend) - wrapping(x)); }
 };
 
 struct negated {
   template <class A>
   ASHLAR_HD A operator()(A x) const {
-    return -x;
+    return static_cast<A>(-wrapping(x));
   }
 };
 
 struct sum_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
-    return x + y;
+    return static_cast<A>(wrapping(x) + wrapping(y));
   }
 };
 
 struct difference_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
-    return x - y;
+    return static_cast<A>(wrapping(x) - wrapping(y));
   }
 };
 
 struct product_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
-    return x * y;
+    return static_cast<A>(wrapping(x) * wrapping(y));
   }
 };
 
@@ -211,7 +214,9 @@ struct kept_where {
 template <class A>
 struct scaled_sum {
   A factor;
-  ASHLAR_HD A operator()(A x, A y) const { return x + factor * y; }
+  ASHLAR_HD A operator()(A x, A y) const {
+    return static_cast<A>(wrapping(x) + wrapping(factor) * wrapping(y));
+  }
 };
 
 /// Computes f(x, number). The number is not rounded to the type of the elements.

@@ -13,9 +13,10 @@
 // The net is placed a second time, for batches of the new tokens. Both placements share the
 // parameters of the model, so a generator uses the values that a trainer has updated. The keys and
 // values of earlier tokens were computed before such an update, so call clear() after it. The plan
-// is that of the model, except on axes that split the tokens of sequences: there every rank
-// computes all new tokens, because they are few (generation_plan). The caches of a layer are placed
-// like its x (token_cache.hpp): sequences and heads are split as in the plan.
+// is that of the model, except on axes that split the tokens of sequences, and on axes whose split
+// does not pay for few tokens: there every rank computes all new tokens (generation_plan). The
+// caches of a layer are placed like its x (token_cache.hpp): sequences and heads are split as in
+// the plan.
 //
 // A net can generate tokens if each of its layers has one of two properties. Either the layer
 // computes each token without other tokens of the sequence. This is so if one of its signature rows
@@ -24,6 +25,8 @@
 // Models in pipeline stages are not supported.
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +36,7 @@
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/sampling.hpp>
 #include <ashlar/nn/token_cache.hpp>
+#include <ashlar/search/legal.hpp>
 #include <ashlar/support/content_hash.hpp>
 
 namespace ashlar::nn {
@@ -54,21 +58,43 @@ inline bool is_tokenwise(step::layer_spec const& spec) {
   });
 }
 
+/// Returns `p` with broadcast on axis `a`. If this axis was split, splits that nested inside its
+/// split move outwards by one.
+constexpr placement whole_along(placement p, int a) {
+  axis_placement const before = p[a];
+  p.axis[a] = broadcast();
+  for (auto& other : p.axis)
+    if (before.is_split() && other.is_split_of(before.dim) && other.depth > before.depth)
+      --other.depth;
+  return p;
+}
+
 /// Returns the plan by which a net generates tokens. It is `plan`, changed for the problem of a
-/// batch of new tokens, so that each rank has all new tokens of its sequences.
+/// batch of new tokens. Along two kinds of axes, every rank computes a whole layer:
+///
+///   axes that split tokens        Each rank needs all new tokens of its sequences.
+///   axes that fit no row of the   A formula has no row by which every rank would repeat a large
+///   layer for the new tokens      part of the flops (signature/formula/rows.hpp). What is a small
+///                                 part for the batch of the model may be a large one for few tokens.
 inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
   plan = search::without_delays(std::move(plan));
   plan.input = problem.spec(0).x;
   plan.micro_batches = plan.interleaved = 1;
   plan.recomputed = 0;
   plan.problem_hash = search::hash(problem);
-  for (auto& c : plan.choices)
+  for (int i = 0; i < problem.size(); ++i) {
+    auto& c = plan.choices[static_cast<std::size_t>(i)];
+    bool const turns = problem[i].kind == search::element_kind::branch_turn;
     for (int a = 0; a < c.x.axes(); ++a) {
-      if (!c.x[a].is_split_of(1) && !c.y[a].is_split_of(1)) continue;
-      for (auto* p : {&c.x, &c.y, &c.dy, &c.dx}) p->axis[a] = broadcast();
-      for (auto& p : c.parameters) p.use.axis[a] = p.grad.axis[a] = broadcast();
-      for (auto& s : c.statistics) s.from.axis[a] = s.to.axis[a] = broadcast();
+      bool const fits = turns || std::ranges::any_of(problem.spec(i).rows, [&](auto const& row) {
+                          return search::detail::has_roles(c, a, row);
+                        });
+      if (fits && !c.x[a].is_split_of(1) && !c.y[a].is_split_of(1)) continue;
+      for (auto* p : {&c.x, &c.y, &c.dy, &c.dx}) *p = whole_along(*p, a);
+      for (auto& p : c.parameters) p.use = whole_along(p.use, a), p.grad = whole_along(p.grad, a);
+      for (auto& s : c.statistics) s.from = whole_along(s.from, a), s.to = whole_along(s.to, a);
     }
+  }
   for (int i = 0; i < problem.size(); ++i) {
     if (problem[i].kind != search::element_kind::branch_turn) continue;
     int const end = problem[i].partner;
@@ -147,11 +173,14 @@ class generator {
   /// token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
-    nn::check(how);
+    std::array<std::uint64_t, 5> const numbers{static_cast<std::uint64_t>(options_.sequences),
+                                               static_cast<std::uint64_t>(count),
+                                               std::bit_cast<std::uint64_t>(how.temperature),
+                                               static_cast<std::uint64_t>(how.top_k), how.seed};
     model_->mesh().require_agreement(
-        content_hash(prompt) ^ (static_cast<std::uint64_t>(count) << 32 |
-                                static_cast<std::uint64_t>(options_.sequences)),
-        "nn::generator", "the ranks have different prompts or numbers of tokens");
+        content_hash(std::span<std::uint64_t const>(numbers), content_hash(prompt)),
+        "nn::generator", "the ranks have different prompts, numbers of tokens or sampling options");
+    nn::check(how);
     if (count < 1) return {};
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto last = after_untaken(prompt);

@@ -36,24 +36,29 @@ double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
                  std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,
                  Run run) {
   auto const n = parts.planned(), samples = parts.samples();
-  auto const of_sample = static_cast<std::size_t>(rows) / n;
+  auto const of_part = static_cast<std::size_t>(rows);
   if (samples == 0)
     throw error("model", "evaluate got no samples, which have no mean loss. Pass at least one.");
-  if (targets.size() != samples * of_sample)
+  if (targets.size() * n != samples * of_part)
     throw error("model", "evaluate got " + std::to_string(targets.size()) + " targets for " +
                              std::to_string(samples) + " samples. The loss has " +
-                             std::to_string(of_sample) + " for each sample, so pass " +
-                             std::to_string(samples * of_sample) + ".");
+                             (of_part % n == 0 ? std::to_string(of_part / n) + " for each sample"
+                                               : std::to_string(of_part) + " for " +
+                                                     std::to_string(n) + " samples") +
+                             ", so pass " + std::to_string(samples * of_part / n) + ".");
   if (in_mean == 0)
     throw error("model",
                 "evaluate got targets that are all left out of the mean of the loss, which "
                 "has no value then. Pass at least one that is not negative.");
   kept<double> const totals(mesh, 2);  // the loss of all parts, and of copies of the last sample
   fill(mesh.processor(), 0.0, 2, totals.data());
-  std::vector<Target> of_part(n * of_sample);
+  std::vector<Target> filled_up;
   auto const run_from = [&](std::size_t first, double* total) {
-    copy_samples(targets, samples, first, n, std::span(of_part));
-    run(parts.from(first), std::span<Target const>(of_part), total);
+    if (first + n <= samples)
+      return run(parts.from(first), targets.subspan(first / n * of_part, of_part), total);
+    filled_up.resize(of_part);
+    copy_samples(targets, samples, first, n, std::span(filled_up));
+    run(parts.from(first), std::span<Target const>(filled_up), total);
   };
   for (std::size_t first = 0; first < samples; first += n) run_from(first, totals.data());
   auto const missing = (n - samples % n) % n;

@@ -8,7 +8,8 @@
 // sample, and the results for these copies are cut off (in_parts) or subtracted (mean_loss.hpp).
 // The other results are right only if samples do not depend on each other. A net whose samples
 // depend on each other (layer_spec::couples_rows, layer_spec::couples_samples) takes whole parts
-// only.
+// only. The results of a whole part need not be the same number for each sample, because such a net
+// may compute fewer rows than a part has samples, or more.
 
 #include <algorithm>
 #include <cstdint>
@@ -106,7 +107,8 @@ auto in_parts(std::span<Input const> inputs, search::problem const& net, shape c
   decltype(run(inputs)) all;
   for (std::size_t first = 0; first < samples; first += planned) {
     auto const made = run(parts.from(first));
-    auto const wanted = made.size() / planned * std::min(planned, samples - first);
+    auto const here = std::min(planned, samples - first);
+    auto const wanted = here == planned ? made.size() : made.size() / planned * here;
     all.insert(all.end(), made.begin(), made.begin() + static_cast<std::ptrdiff_t>(wanted));
   }
   return all;

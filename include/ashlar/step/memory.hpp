@@ -34,8 +34,8 @@
 // Its bytes are part of what counts for this last micro-batch.
 //
 // A redistribution counts as the larger of its source and its result, plus its buffers
-// (plan/packing.hpp). Three things are not counted: the batch (which belongs to the caller),
-// statistics, and the shards between the steps of a redistribution.
+// (plan/packing.hpp). Four things are not counted: the batch (which belongs to the caller),
+// statistics, shards between the steps of a redistribution, and what formulas add on GPUs only.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/encoded_redistribution.hpp>

@@ -6,7 +6,7 @@
 // The operation of a reduction on two values a and b, for numbers and for the compiler's vector
 // types:
 //
-//   sum   a + b           integers wrap around
+//   sum   a + b           integers wrap around (device/wrapping.hpp)
 //   max   the larger      NaN if a or b is NaN; a if a equals b (-0 equals 0)
 //   min   the smaller     the same rules
 //
@@ -14,9 +14,8 @@
 // the minimum are determined, including the sign of a zero and the payload of a NaN. If a or b is
 // NaN, the sum is a NaN with unspecified bits.
 
-#include <type_traits>
-
 #include <ashlar/config.hpp>
+#include <ashlar/device/wrapping.hpp>
 #include <ashlar/placement/axis_placement.hpp>
 
 namespace ashlar::device::host {
@@ -28,11 +27,8 @@ template <reduction Op, class Value>
     return ((b > a) | (b != b)) ? b : a;
   } else if constexpr (Op == reduction::min) {
     return ((b < a) | (b != b)) ? b : a;
-  } else if constexpr (std::is_integral_v<Value>) {
-    using bits = std::make_unsigned_t<Value>;
-    return static_cast<Value>(static_cast<bits>(a) + static_cast<bits>(b));
   } else {
-    return a + b;
+    return static_cast<Value>(wrapping(a) + wrapping(b));
   }
 }
 

@@ -13,6 +13,8 @@
 //   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
 //   maximum                -inf for n = 0
 //
+// axpy, add_inplace and scale_inplace of integers wrap around (device/wrapping.hpp).
+//
 // Two arrays of a call must be either identical or disjoint. strided_copy.hpp has loops over
 // strided arrays.
 
@@ -21,6 +23,7 @@
 #include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/reduce.hpp>
 
 namespace ashlar::device::host {
@@ -79,19 +82,19 @@ template <class T, class F>
 /// Computes y[i] += alpha * x[i] for 0 <= i < n.
 template <class T>
 void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
-  map(static_cast<T const*>(y), x, n, y, [alpha](T a, T b) { return a + alpha * b; });
+  map(static_cast<T const*>(y), x, n, y, scaled_sum<T>{alpha});
 }
 
 /// Computes y[i] += x[i] for 0 <= i < n.
 template <class T>
 void add_inplace(T const* x, std::int64_t n, T* y) {
-  map(static_cast<T const*>(y), x, n, y, [](T a, T b) { return a + b; });
+  map(static_cast<T const*>(y), x, n, y, sum_of{});
 }
 
 /// Computes y[i] *= alpha for 0 <= i < n.
 template <class T>
 void scale_inplace(std::type_identity_t<T> alpha, std::int64_t n, T* y) {
-  map(static_cast<T const*>(y), n, y, [alpha](T a) { return alpha * a; });
+  map(static_cast<T const*>(y), n, y, scaled<T>{alpha});
 }
 
 /// Sets y[i] = value for 0 <= i < n.

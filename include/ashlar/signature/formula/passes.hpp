@@ -13,7 +13,9 @@
 //
 // All other results are temporaries. An element-wise result overwrites an operand of its size that
 // is no longer needed. A result that only nodes of one group need (row_groups.hpp) takes the memory
-// of a few rows, which does not count.
+// of a few rows on the host, which does not count. A problem does not say on which processor its
+// net will run, so memory is counted as on the host. A GPU needs more, because it computes no
+// groups and copies operands that are repeated to whole arrays (tensor/repeated.hpp).
 //
 // All counts are for the whole formula, before it is distributed.
 
@@ -113,11 +115,11 @@ constexpr double between_runs(graph const& g, node const& n) {
 }  // namespace detail
 
 /// Returns the largest number of elements that the temporaries of a pass have at one time, while
-/// tensor/evaluate.hpp computes the pass. `placed` are the nodes that are computed into memory of
-/// the caller, and `added` the nodes that are added to sums. Only nodes i for which counts(i) is
-/// true are counted. The function alike(i, k) is called for nodes i and k whose whole tensors have
-/// equal sizes. It says whether their shards have equal sizes, too, because only then may node i
-/// overwrite node k.
+/// the host computes the pass (tensor/evaluate.hpp). `placed` are the nodes that are computed into
+/// memory of the caller, and `added` the nodes that are added to sums. Only nodes i for which
+/// counts(i) is true are counted. The function alike(i, k) is called for nodes i and k whose whole
+/// tensors have equal sizes. It says whether their shards have equal sizes, too, because only then
+/// may node i overwrite node k.
 template <class Counts, class Alike>
 constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
                                 inplace_vector<int, max_nodes> const& placed,
