@@ -279,6 +279,33 @@ TEST_CASE("tensors that cross in shared memory arrive as they do by messages, an
   }
 }
 
+TEST_CASE("ranks create groups while others wait for their share of a crossing") {
+  if (world_size() != 4) return;
+  auto const whole = mesh_on(transport::shared_memory, {{"gpu", 4}});
+  auto const a = whole.part({0, 1}, {{"gpu", 2}}), b = whole.part({2, 3}, {{"gpu", 2}});
+  auto const turned = whole.part({1, 0}, {{"gpu", 2}});
+  placement const rows{ashlar::split(0)}, copies = placement::all_broadcast(1);
+  ashlar::shape const extents{256, 256};
+  auto const x = ashlar::normal<double, 2>(b, extents, rows, {.seed = 1});
+  auto const w = ashlar::normal<double, 2>(b, extents, rows, {.seed = 2});
+  REQUIRE(plan_redistribution(x, turned, rows).plan.after.steps.size() == 0);
+  REQUIRE(plan_redistribution(w, a, rows).plan.after.steps.size() == 0);
+  // Rank 3 moves x when rank 0 has its shard of z. Then rank 0 creates the group of u, for which it
+  // waits for rank 1, which waits for its shard of z from rank 3. Before rank 3 sends this shard,
+  // it waits until rank 0 has copied its shard of x.
+  if (whole.rank() == 3) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  auto moving = redistribute_async(x, turned, rows);
+  if (b.is_here()) moving.wait();
+  auto const z = redistribute(w, a, rows);
+  if (whole.rank() == 0) MPI_Send(nullptr, 0, MPI_INT, 3, 1, MPI_COMM_WORLD);
+  auto const u = redistribute(z, copies);
+  CHECK(local_values(u) ==
+        local_values(ashlar::normal<double, 2>(a, extents, copies, {.seed = 2})));
+  if (a.is_here())
+    CHECK(local_values(moving.wait()) ==
+          local_values(ashlar::normal<double, 2>(turned, extents, rows, {.seed = 1})));
+}
+
 TEST_CASE("crossings of any element type and of many chunks") {
   int const n = world_size();
   if (n < 4) return;
