@@ -306,6 +306,46 @@ TEST_CASE("ranks create groups while others wait for their share of a crossing")
           local_values(ashlar::normal<double, 2>(turned, extents, rows, {.seed = 1})));
 }
 
+TEST_CASE("the steps after a crossing are those of its plan, whatever machine the target has") {
+  int const n = world_size();
+  if (n < 6 || n % 2 != 0) return;
+  constexpr ashlar::machine fast_nodes{{1e-12, 1e-9}, {1e-12, 1e-6}, 1e11, 1e10, 0},
+      fast_network{{1e-12, 1e-6}, {1e-12, 1e-9}, 1e11, 1e10, 0};
+  auto const whole = mesh_on(transport::shared_memory, {{"node", n / 2}, {"gpu", 2}}, fast_nodes);
+  std::vector<int> ranks[2];
+  for (int r = 0; r < n; ++r) ranks[r < n - 4 ? 0 : 1].push_back(r);
+  auto const b = whole.part(ranks[1], {{"node", 2}, {"gpu", 2}});
+  whole.set_machine(fast_network);
+  auto const a = whole.part(ranks[0], {{"gpu", n - 4}});
+  auto const x = ashlar::normal<double, 2>(a, {6, 8}, placement{ashlar::split(0)}, {.seed = 3});
+  auto const values = local_values(
+      ashlar::normal<double, 2>(b, {6, 8}, placement::all_broadcast(2), {.seed = 3}));
+  int others = 0;
+  for (auto const& to : all_placements(2, 2)) {
+    CAPTURE(to_string(to));
+    auto const after = plan_redistribution(x, b, to).plan.after;
+    others += !(b.plan(after.extents, after.element_size, after.from, after.to).steps ==
+                after.steps);
+    for (bool const waits : {true, false}) {
+      ashlar::tensor<double, 2> y(b, x.extents(), to);
+      std::optional<ashlar::communication_log> log;
+      if (b.is_here()) log.emplace(b);
+      y = waits ? redistribute(x, b, to) : redistribute_async(x, b, to).wait();
+      std::vector<std::pair<ashlar::collective, ashlar::axis_list>> planned, recorded;
+      if (log) {
+        for (auto const& step : after.steps)
+          if (communicates(step.kind)) planned.push_back({step.kind, step.axes});
+        for (auto const& r : log->records())
+          if (!r.crosses) recorded.push_back({r.kind, r.axes});
+      }
+      log.reset();
+      CHECK(recorded == planned);
+      check_equal(whole, y, values);
+    }
+  }
+  CHECK(others > 0);
+}
+
 TEST_CASE("crossings of any element type and of many chunks") {
   int const n = world_size();
   if (n < 4) return;
