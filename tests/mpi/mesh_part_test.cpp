@@ -279,6 +279,73 @@ TEST_CASE("tensors that cross in shared memory arrive as they do by messages, an
   }
 }
 
+TEST_CASE("ranks create groups while others wait for their share of a crossing") {
+  if (world_size() != 4) return;
+  auto const whole = mesh_on(transport::shared_memory, {{"gpu", 4}});
+  auto const a = whole.part({0, 1}, {{"gpu", 2}}), b = whole.part({2, 3}, {{"gpu", 2}});
+  auto const turned = whole.part({1, 0}, {{"gpu", 2}});
+  placement const rows{ashlar::split(0)}, copies = placement::all_broadcast(1);
+  ashlar::shape const extents{256, 256};
+  auto const x = ashlar::normal<double, 2>(b, extents, rows, {.seed = 1});
+  auto const w = ashlar::normal<double, 2>(b, extents, rows, {.seed = 2});
+  REQUIRE(plan_redistribution(x, turned, rows).plan.after.steps.size() == 0);
+  REQUIRE(plan_redistribution(w, a, rows).plan.after.steps.size() == 0);
+  // Rank 3 moves x when rank 0 has its shard of z. Then rank 0 creates the group of u, for which it
+  // waits for rank 1, which waits for its shard of z from rank 3. Before rank 3 sends this shard,
+  // it waits until rank 0 has copied its shard of x.
+  if (whole.rank() == 3) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  auto moving = redistribute_async(x, turned, rows);
+  if (b.is_here()) moving.wait();
+  auto const z = redistribute(w, a, rows);
+  if (whole.rank() == 0) MPI_Send(nullptr, 0, MPI_INT, 3, 1, MPI_COMM_WORLD);
+  auto const u = redistribute(z, copies);
+  CHECK(local_values(u) ==
+        local_values(ashlar::normal<double, 2>(a, extents, copies, {.seed = 2})));
+  if (a.is_here())
+    CHECK(local_values(moving.wait()) ==
+          local_values(ashlar::normal<double, 2>(turned, extents, rows, {.seed = 1})));
+}
+
+TEST_CASE("the steps after a crossing are those of its plan, whatever machine the target has") {
+  int const n = world_size();
+  if (n < 6 || n % 2 != 0) return;
+  constexpr ashlar::machine fast_nodes{{1e-12, 1e-9}, {1e-12, 1e-6}, 1e11, 1e10, 0},
+      fast_network{{1e-12, 1e-6}, {1e-12, 1e-9}, 1e11, 1e10, 0};
+  auto const whole = mesh_on(transport::shared_memory, {{"node", n / 2}, {"gpu", 2}}, fast_nodes);
+  std::vector<int> ranks[2];
+  for (int r = 0; r < n; ++r) ranks[r < n - 4 ? 0 : 1].push_back(r);
+  auto const b = whole.part(ranks[1], {{"node", 2}, {"gpu", 2}});
+  whole.set_machine(fast_network);
+  auto const a = whole.part(ranks[0], {{"gpu", n - 4}});
+  auto const x = ashlar::normal<double, 2>(a, {6, 8}, placement{ashlar::split(0)}, {.seed = 3});
+  auto const values = local_values(
+      ashlar::normal<double, 2>(b, {6, 8}, placement::all_broadcast(2), {.seed = 3}));
+  int others = 0;
+  for (auto const& to : all_placements(2, 2)) {
+    CAPTURE(to_string(to));
+    auto const after = plan_redistribution(x, b, to).plan.after;
+    others += !(b.plan(after.extents, after.element_size, after.from, after.to).steps ==
+                after.steps);
+    for (bool const waits : {true, false}) {
+      ashlar::tensor<double, 2> y(b, x.extents(), to);
+      std::optional<ashlar::communication_log> log;
+      if (b.is_here()) log.emplace(b);
+      y = waits ? redistribute(x, b, to) : redistribute_async(x, b, to).wait();
+      std::vector<std::pair<ashlar::collective, ashlar::axis_list>> planned, recorded;
+      if (log) {
+        for (auto const& step : after.steps)
+          if (communicates(step.kind)) planned.push_back({step.kind, step.axes});
+        for (auto const& r : log->records())
+          if (!r.crosses) recorded.push_back({r.kind, r.axes});
+      }
+      log.reset();
+      CHECK(recorded == planned);
+      check_equal(whole, y, values);
+    }
+  }
+  CHECK(others > 0);
+}
+
 TEST_CASE("crossings of any element type and of many chunks") {
   int const n = world_size();
   if (n < 4) return;

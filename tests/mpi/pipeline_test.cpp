@@ -186,6 +186,43 @@ TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") 
   check_outputs(tied_gpt);
 }
 
+TEST_CASE(
+    "two stages on one part of the mesh, in a plan without an axis, train as one stage does") {
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  nn::token_batch const batch{3, 4, 2};
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const chosen = plan_source(problem, whole).whole();
+  std::mt19937 random(4);
+  auto const limits = random_limits(problem, 2, random);
+  for (auto const& order : {pipelines::interleaved(1, 2, 2), pipelines::zb_v(1, 2)}) {
+    CAPTURE(to_string(order));
+    auto const plan = search::price_pipeline(problem, chosen, limits, {0, 0}, -1, 2,
+                                             whole.machine(), order);
+    auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
+    auto serial = nn::place<double>(pipelined_gpt, whole, chosen, 5);
+    auto const a = trained(batch, staged), b = trained(batch, serial);
+    for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], 1e-12));
+  }
+}
+
+TEST_CASE("a stage recomputes what its entry in the plan says") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, nn::token_batch{3, 4, 2}));
+  auto plan = one_rank_a_stage(problem, whole.machine());
+  int all = 0;
+  for (auto& s : plan.stages)
+    all += s.recomputed = search::stage_of(problem, s.first, s.last, 1).segments > 0;
+  REQUIRE(all > 0);
+  REQUIRE(plan.chosen.recomputed == 0);  // the sum over all stages is not brought up to date
+  auto const model = nn::place<double>(pipelined_gpt, whole, plan, 5);
+  CHECK(model.plan().recomputed == all);
+  int again = 0;
+  for (auto const& a : model.program().actions)
+    again += a.kind == search::step::action_kind::recompute;
+  CHECK((again > 0) == (plan.stages[static_cast<std::size_t>(world_rank())].recomputed > 0));
+}
+
 TEST_CASE("wrong pipelines are refused on every rank") {
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});
@@ -221,6 +258,16 @@ TEST_CASE("wrong pipelines are refused on every rank") {
               if (whole.rank() == 1) p.order = pipelines::gpipe(n, 2);
             }),
             "the ranks have different plans: rank 1 has another"));
+  for (int const axis : {-1, 2})
+    CHECK(
+        has(refused([&](auto& p) { p.axis = axis; }),
+            "parts, but its axis " + std::to_string(axis) + " is not one of mesh stage=1,gpu=1."));
+  std::vector<int> turned;
+  for (int r = n - 1; r >= 0; --r) turned.push_back(r);
+  auto const part = whole.part(turned, whole.topology());
+  CHECK(has(message_of([&] { (void)nn::place<double>(pipelined_gpt, part, right, 5); }),
+            "nn::place: pipeline stages are for a whole mesh, but mesh " +
+                to_string(whole.topology()) + " is a part of one. Place the net on the whole"));
 }
 
 }  // namespace ashlar_test

@@ -276,6 +276,33 @@ TEST_CASE("a file has the schedule and the cuts of its plan") {
   }
 }
 
+TEST_CASE("a pipeline on one part of the mesh has no axis, and a schedule that can be read") {
+  namespace pipelines = ashlar::pipelines;
+  saved_pipeline s(1);
+  auto const chosen = s.found.chosen;
+  int const end = s.net.size();
+  for (auto const& [limits, order] :
+       {std::pair{std::vector{0, end}, pipelines::gpipe(1, 8)},
+        std::pair{std::vector{0, end}, pipelines::one_f_one_b(1, 8)},
+        std::pair{std::vector{0, 8, end}, pipelines::interleaved(1, 8, 2)},
+        std::pair{std::vector{0, 8, end}, pipelines::zb_v(1, 8)}})
+    for (int const axis : {-1, 0}) {
+      CAPTURE(to_string(order));
+      CAPTURE(axis);
+      s.found = search::price_pipeline(s.net, chosen, limits, std::vector<int>(limits.size() - 1),
+                                       axis, 8, cluster, order);
+      auto const j = s.saved();
+      CHECK(j.at("version") == 3);
+      CHECK(!j.contains("axis"));
+      auto const loaded = s.load();
+      CHECK(loaded.order == order);
+      CHECK(loaded.axis == -1);
+      CHECK(limits_of(loaded) == limits);
+      CHECK(whole_mesh(loaded) == s.mesh);
+      CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
+    }
+}
+
 TEST_CASE("a file has the placements at which parameters are updated apart from their storage") {
   namespace pipelines = ashlar::pipelines;
   for (bool const own_order : {false, true})

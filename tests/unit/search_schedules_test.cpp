@@ -219,6 +219,26 @@ TEST_CASE("cuts as text, both ways") {
   }
 }
 
+TEST_CASE("cuts as text, of layers with any name") {
+  for (auto const& [name, word] :
+       std::vector<std::pair<char const*, std::string>>{{"my layer", "my_layer"},
+                                                        {"a | b*2", "a___b_2"},
+                                                        {"two\tlines\r\n", "two_lines__"},
+                                                        {"", "layer"},
+                                                        {"block", "layer"}}) {
+    auto net = block_net(4, {4, 8}, 16);
+    auto spec = net.spec(0);
+    spec.name = name;
+    net.replace(0, spec);
+    for (std::vector<int> const& limits : {std::vector{0, 1, net.size()}, {0, 8, net.size()}}) {
+      auto const text = search::cut_text(net, limits);
+      CAPTURE(text);
+      CHECK(text.starts_with(word + " "));
+      CHECK(search::parse_cut(net, text) == limits);
+    }
+  }
+}
+
 TEST_CASE("schedules by name") {
   using search::schedule_kind;
   CHECK(search::schedule_choices("zb_v") ==

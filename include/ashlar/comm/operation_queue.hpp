@@ -111,9 +111,6 @@ class operation_queue {
   /// not end. Such an operation does not count as pending, since nothing waits for it.
   void serve(pending_operation& p) { whole_->services_.push_back(&p); }
   void stop_serving(pending_operation& p) { std::erase(whole_->services_, &p); }
-  /// Returns whether this rank serves others. All ranks begin and stop serving together. So between
-  /// transfers, the result is the same on all ranks.
-  bool serves() const { return !whole_->services_.empty(); }
   /// Returns whether poll() has something to advance.
   bool needs_polling() const { return !idle() || !whole_->services_.empty(); }
 

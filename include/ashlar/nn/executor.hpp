@@ -64,7 +64,8 @@ class executor {
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
         ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p),
         halo_names_(halo_names(elements, p)), parameters_(elements, p), delayed_(elements, p),
-        moving_(p.moves.size()), buckets_(p.moves.size()), crossings_(m, p) {
+        moving_(p.moves.size()), plans_(p.paths.size()), buckets_(p.moves.size()),
+        crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
@@ -217,11 +218,11 @@ class executor {
     return 0;
   }
 
-  /// Returns the plan of a redistribution of the program (program_move), from the mesh's cache of
-  /// plans.
-  auto plan_of(step::program_move const& m) const {
-    auto const& path = program_->path_of(m);
-    return mesh_.prepared(path.extents, path.element_size, path.from, path.to, path.wire);
+  /// Returns the program's plan of a redistribution, even if the mesh has another machine by now.
+  auto const& plan_of(step::program_move const& m) {
+    auto& plan = plans_[static_cast<std::size_t>(m.path)];
+    if (plan == nullptr) plan = ashlar::detail::prepared_as(program_->path_of(m), mesh_);
+    return plan;
   }
 
   int begin(int i, step::action const& a, step_input<Processor> const& input) {
@@ -258,7 +259,7 @@ class executor {
         release(among);
     return d.end - d.first - 1;
   }
-  auto bucket_of(recycled_vector<int> const& moves) const {
+  auto bucket_of(recycled_vector<int> const& moves) {
     recycled_vector<ashlar::detail::bucket::plan> plans;
     for (int const k : moves)
       plans.push_back(plan_of(program_->moves[static_cast<std::size_t>(k)]));
@@ -380,7 +381,8 @@ class executor {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;  // one per move of the program
+  std::vector<move_run> moving_;                             // one per move of the program
+  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // of program::paths, or null
   // Indexed by the first move of each bucket.
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
   running_crossings<Processor> crossings_;

@@ -210,7 +210,8 @@ ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& 
                                                    topology const& whole) {
   auto order = search::schedule_of(p);
   int const positions = order.positions;
-  return {0, std::move(order), search::limits_of(p), whole, divided(whole, p.axis, positions)};
+  int const axis = std::max(p.axis, 0);  // a plan of one part has no axis, and any axis will do
+  return {0, std::move(order), search::limits_of(p), whole, divided(whole, axis, positions)};
 }
 #endif
 
@@ -255,14 +256,25 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
-/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer
-/// runs the schedule of the plan. Initial values and errors are the same as with a plan without
-/// stages. Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to
-/// compare plans and seeds.
+/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh, which must
+/// be a whole mesh. The trainer runs the schedule of the plan. Initial values and errors are the
+/// same as with a plan without stages. Every rank calls it. Communicates a few bytes, to make the
+/// parts of the mesh and to compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
   if (p.stages.size() <= 1) return place<T>(net, m, p.chosen, seed);
+  if (!(m.as_part() == all_of(m.whole())))
+    throw error("nn::place", "pipeline stages are for a whole mesh, but mesh " +
+                                 to_string(m.topology()) +
+                                 " is a part of one. Place the net on the whole mesh, or give a "
+                                 "plan without stages.");
+  if (p.parts() > 1 && (p.axis < 0 || p.axis >= p.chosen.mesh.axes()))
+    throw error("nn::place", "the plan has " + std::to_string(p.parts()) + " parts, but its axis " +
+                                 std::to_string(p.axis) + " is not one of mesh " +
+                                 to_string(p.chosen.mesh) +
+                                 ". Set the plan's axis to the number of the axis that the parts "
+                                 "divide.");
   if (p.chosen.interleaved != 1)
     throw error(
         "nn::place",
@@ -294,9 +306,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
     built.stages.emplace_back(parts[static_cast<std::size_t>(part.order.position_of(s))],
                               part.last_of(s));
   while (!parts[static_cast<std::size_t>(part.position)].is_here()) ++part.position;
-  chosen.recomputed = p.chosen.recomputed;
-  chosen.mesh = parts[static_cast<std::size_t>(part.position)].topology();
   problem = search::chain_of(problem, p);
+  chosen.recomputed = problem.recomputed;
+  chosen.mesh = parts[static_cast<std::size_t>(part.position)].topology();
   auto const cursor = run_time_cursor<Processor>{&chosen, 0};
   return detail::place_with<T>(with_loss(net), std::move(built), std::move(problem), chosen, cursor,
                                std::move(part));

@@ -14,7 +14,7 @@
 //   residual      a residual block with all its elements, if it is not a whole `block`
 //   branch        a branch with all its elements, if it is not in a whole `block`
 //   skip          the begin or the end of a skip. The chain may also be cut inside a skip
-//   other words   a layer, by its name
+//   other words   a layer, by its name (layer_word)
 
 #include <algorithm>
 #include <charconv>
@@ -35,6 +35,14 @@ struct unit_word {
   int size = 0;
 };
 
+/// Returns the word for a layer of this name. Characters that have a meaning in a cut become `_`. A
+/// layer without a name, or with the name of the repeated block, is a `layer`.
+inline std::string layer_word(std::string name) {
+  for (char& c : name)
+    if (std::string_view(" \t\r\n|*").find(c) != std::string_view::npos) c = '_';
+  return name.empty() || name == "block" ? "layer" : name;
+}
+
 /// Returns the words that may stand for elements from `element` on, which is a cutting point. If a
 /// copy of the repeated block begins there and ends before element `last`, the first word is
 /// `block`. The last word is any of the others: residual, branch, or the name of one element.
@@ -51,7 +59,7 @@ std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks con
     words.push_back({"residual", e.partner + 1 - element});
   else if (e.kind == element_kind::branch_begin)
     words.push_back({"branch", end_of(net, element) + 1 - element});
-  else words.push_back({std::string(net.spec(element).name.text), 1});
+  else words.push_back({layer_word(net.spec(element).name.text), 1});
   return words;
 }
 

@@ -49,7 +49,7 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
   auto const& extents = x.extents();
   int const size = static_cast<int>(size_of(x.type()));
   int const number = m.next_crossing(other);
-  auto const sent = run_plan(x, *m.prepared(extents, size, p.before.from, p.before.to));
+  auto const sent = run_plan(x, *prepared_as(p.before, m));
   any_tensor<Other> const received(other, extents, p.after.from, x.type());
   auto const cross = [&](auto const& own) {
     m.wait(*own.mesh().start_crossing(prepared, own.local_box(), own.data(),
@@ -57,7 +57,7 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
   };
   if (m.is_here()) cross(sent);
   else if (other.is_here()) cross(received);
-  return run_plan(received, *other.prepared(extents, size, p.after.from, p.after.to));
+  return run_plan(received, *prepared_as(p.after, other));
 }
 
 }  // namespace detail

@@ -33,8 +33,7 @@ class running_departure final : public pending_operation {
   running_departure(any_tensor<Processor> const& x, std::shared_ptr<prepared_crossing const> plan,
                     int number)
       : mesh_(x.mesh()), plan_(std::move(plan)), number_(number),
-        steps_(x, mesh_.prepared(x.extents(), static_cast<int>(size_of(x.type())),
-                                 plan_->plan.before.from, plan_->plan.before.to)) {
+        steps_(x, prepared_as(plan_->plan.before, mesh_)) {
     mesh_.announce_crossing(number);
     mesh_.operations().begin(*this, [&] { advance(); });
   }
@@ -89,10 +88,8 @@ class crossing_tensor {
     } else if (other.is_here()) {
       any_tensor<processor_type> const received(other, x.extents(), plan->plan.after.from,
                                                 x.type());
-      auto const& after = other.prepared(x.extents(), static_cast<int>(size), plan->plan.after.from,
-                                         plan->plan.after.to);
       auto made = std::make_unique<detail::running_plan<processor_type>>(
-          received, after,
+          received, detail::prepared_as(plan->plan.after, other),
           other.start_crossing(*plan, received.local_box(), received.data(), size, number));
       arriving_ = made.get();
       run_ = std::move(made);

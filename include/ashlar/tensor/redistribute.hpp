@@ -33,6 +33,19 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
+/// Returns `plan`, which is a plan on the mesh `m`, with this rank's transfers. If the plan is the
+/// one that the mesh would choose now, it comes from the mesh's cache. The plan of a program or of
+/// a crossing may have been made for another machine than the mesh now has. It is then prepared
+/// anew, so that the steps that run are those that were priced.
+template <class Processor>
+std::shared_ptr<prepared_plan const> prepared_as(redistribution_plan const& plan,
+                                                 basic_mesh<Processor> const& m) {
+  auto const& chosen = m.prepared(plan.extents, plan.element_size, plan.from, plan.to, plan.wire);
+  if (chosen->plan == plan) return chosen;
+  return std::make_shared<prepared_plan const>(
+      prepare(plan, m.topology(), m.coordinate(), m.sum_order()));
+}
+
 /// Runs the plan's steps on a routed tensor, which stores for each token only the rows of the
 /// experts to which the token goes (layout/routing.hpp). Returns the moved tensor.
 template <class Processor>

@@ -15,7 +15,8 @@
 // which the graph reads the data. After the step the host reads the loss and the norms and updates
 // the parameters. Between steps the model may be evaluated. No other code may compute or clear the
 // gradients of the model, because the graph stores them at fixed addresses. Models with dropout are
-// refused, because every replay would use the same mask.
+// refused, because every replay would use the same mask. So are models in pipeline stages, because
+// crossings between parts of a mesh cannot be captured.
 
 #include <optional>
 #include <span>
@@ -57,6 +58,10 @@ class replayed_step {
       throw error("trainer",
                   "CUDA graphs need a device, but the model is in the host's memory. Leave "
                   "trainer_options.graph off, or place it on a mesh of nccl::environment.");
+    if (model.pipeline() != nullptr)
+      throw error("trainer",
+                  "a step of a pipeline cannot be one CUDA graph. Leave trainer_options.graph off, "
+                  "or place the net without stages.");
     if (model.leaves_out_targets())
       throw error("trainer",
                   "a CUDA graph divides every loss by the same number, but the mean of this net's "

@@ -18,6 +18,7 @@
 #include <ashlar/nn/residual.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/named.hpp>
 #include <ashlar/train/trainer.hpp>
 
@@ -166,6 +167,21 @@ TEST_CASE("parameters that are updated apart from their storage: the same bits, 
       throw std::logic_error(said);
   });
   fake::pause_up_to(0);
+}
+
+TEST_CASE("a step of a pipeline is refused as a graph when its trainer is made") {
+  fake::all_ranks(2, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"stage", 2}});
+    auto const problem = any_length(
+        nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 2}));
+    auto const stage = ashlar::search::stage_mesh(m.topology(), 0, 2);
+    auto const plan = ashlar::search::price_pipeline(
+        problem, ashlar::search::data_parallel(problem, stage, slow_ranks), {0, 1, problem.size()},
+        {0, 0}, 0, 2, slow_ranks);
+    auto const said = message_of([&] { steps(m, plan, true, 0); });
+    if (!has(said, "trainer: a step of a pipeline cannot be one CUDA graph."))
+      throw std::logic_error(said);
+  });
 }
 
 TEST_CASE("every strategy that sums by rank gives the same bits") {

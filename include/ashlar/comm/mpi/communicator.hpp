@@ -81,20 +81,7 @@ class communicator final : public ashlar::communicator {
 
   void barrier() override {
     auto const number = record_->began("a barrier", part_);
-    // All ranks must call the same one of MPI_Ibarrier and MPI_Barrier. So the choice depends on
-    // serves(), which is the same on all ranks, and not on pending operations.
-    if (operations_->serves()) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Ibarrier(comm_, &request));
-      waiting_->until([&] {
-        int ended = 0;
-        check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE));
-        return ended != 0;
-      });
-    } else {
-      watch::flight_record::waiting const noted(*record_);
-      check(MPI_Barrier(comm_));
-    }
+    meet();
     record_->ended(number);
   }
 
@@ -171,6 +158,24 @@ class communicator final : public ashlar::communicator {
         way_;
   };
 
+  /// Waits until all ranks of the mesh have called meet(). Meanwhile this rank advances its pending
+  /// transfers and crossings and handles letters, for which other ranks may wait before they come.
+  /// All ranks call MPI_Ibarrier, and each chooses by itself how it waits.
+  void meet() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(comm_, &request));
+    if (!operations_->needs_polling()) {
+      watch::flight_record::waiting const noted(*record_);
+      check(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      return;
+    }
+    waiting_->until([&] {
+      int ended = 0;
+      check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE));
+      return ended != 0;
+    });
+  }
+
   static bool goes_eager(transfer_request const& s, group const& g) {
     return g.is_on_node && shared::eager_transfer::carries(*s.what, s.type, g.neighbours);
   }
@@ -224,10 +229,8 @@ class communicator final : public ashlar::communicator {
   group const& group_of(axis_list const& axes) {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
-    // A rank that waits in MPI_Comm_split does not handle letters. So all ranks first meet in a
-    // barrier, in which they do.
-    if (operations_->serves()) barrier();
     auto const number = record_->began("the creation of groups of ranks", part_);
+    meet();  // since a rank that waits in MPI_Comm_split does nothing for other ranks
     watch::flight_record::waiting const noted(*record_);
     group g;
     // Groups along the same axes in another order share tickets, and therefore a slot.

@@ -15,9 +15,9 @@
 //   input           the extents of the input of one micro-batch
 //   micro_batches   the number of micro-batches in a step
 //
-// A pipeline of one stage has "stages": [0] and no "axis". If layers are recomputed in the backward
-// pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
-// recomputed segments of each stage.
+// A pipeline of one stage has "stages": [0]. A pipeline whose stages are all on one part of the
+// mesh has no "axis". If layers are recomputed in the backward pass, the version is 2. Then an
+// entry such as "recomputed": [4, 2, 0, 0] has the number of recomputed segments of each stage.
 //
 // Files of versions 1 and 2 have the schedule 1F1B. If the plan has a schedule of its own, the
 // version is 3. In place of "stages", the file then has
@@ -68,9 +68,12 @@ inline constexpr int pipeline_version = 7;
 
 namespace detail {
 
-/// Writes a schedule in the shortest of its forms.
+/// Writes a schedule in the shortest of its forms that schedule_in reads.
 inline void put_schedule(nlohmann::ordered_json& j, pipelines::schedule const& s) {
-  if (auto const name = search::name_of(s)) {
+  auto const permitted = [&](std::string const& name) {
+    return search::schedule_choices(name, {}).front().permits(s.positions, s.micro_batches);
+  };
+  if (auto const name = search::name_of(s); name && permitted(*name)) {
     j["schedule"] = *name;
   } else if (auto const depths = search::warm_ups_of(s)) {
     j["warm_ups"] = *depths;
@@ -115,7 +118,7 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                             : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
-  if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
+  if (p.axis >= 0 && p.parts() > 1) j["axis"] = whole.axis[p.axis].name.view();
   if (own_order) {
     j["cuts"] = search::cut_text(net, limits_of(p));
     detail::put_schedule(j, p.order);
@@ -156,7 +159,7 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
 }
 
 /// Reads the entry "axis" of a file. Returns the mesh axis that is divided into stages, or -1 if
-/// there is only one stage. Throws ashlar::error if the entry is not valid.
+/// there is only one part. Throws ashlar::error if the entry is not valid.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
