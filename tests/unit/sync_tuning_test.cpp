@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/relative.hpp>
+#include <support/worse_gap.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/sync/tuning/tune.hpp>
@@ -144,7 +145,7 @@ double worst_gradient(Ranker& ranker, Features const& x) {
     ranker.weights()[k] = w - 1e-5;
     double const less = ranker.score(x);
     ranker.weights()[k] = w;
-    worst = std::max(worst, std::abs(gradient[k] - 1.7 * (more - less) / 2e-5));
+    worst = worse_gap(worst, std::abs(gradient[k] - 1.7 * (more - less) / 2e-5));
   }
   return worst;
 }
