@@ -216,6 +216,7 @@ TEST_CASE("if settings differ, those of the first rank are used") {
                          rank == without ? off : on);
     auto const x = ashlar::full<float>(m, {8, 8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
     CHECK(x.local().back() == 1);
+    CHECK((m.memory().offset_in_region(x.data()) >= 0) == (without != 0));
   }
 }
 
