@@ -24,6 +24,8 @@
 # counts as one can run beside each test that counts as two. Among the tests of each kind, long
 # tests have the highest COST, so that no long test runs alone at the end.
 
+include("${CMAKE_CURRENT_LIST_DIR}/expected_texts.cmake")
+
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
 
@@ -435,36 +437,29 @@ function(ashlar_add_header_tests)
 endfunction()
 
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
-# group_2, ..., and sets `groups` to their number. No two sources of a group expect the same text.
+# group_2, ..., and sets `groups` to their number. No text that a source expects is part of a text
+# that another source of its group expects, and no two of them expect the same pattern.
 function(ashlar_group_cases)
   set(most 16) # with more files, one source takes longer than two sources on two cores
   set(groups 0)
   foreach(source IN LISTS ARGN)
-    # A text may have brackets and semicolons, so it is hashed before it goes into a list.
-    file(READ "${source}" text)
-    set(hashes "")
-    while(text MATCHES "// expect: ([^\n]*)\n(.*)")
-      set(text "${CMAKE_MATCH_2}")
-      string(MD5 hash "${CMAKE_MATCH_1}")
-      list(APPEND hashes "${hash}")
-    endwhile()
+    expected_lines(texts "${source}" "expect")
+    expected_lines(patterns "${source}" "expect pattern")
+    string(APPEND texts "${patterns}")
     set(group 0)
     set(fits FALSE)
     while(NOT fits)
       math(EXPR group "${group} + 1")
-      set(fits TRUE)
       list(LENGTH group_${group} size)
-      if(size EQUAL most)
-        set(fits FALSE)
-      endif()
-      foreach(hash IN LISTS hashes)
-        if(hash IN_LIST texts_${group})
-          set(fits FALSE)
+      if(size LESS most)
+        share_a_text(shared "${texts}" "${texts_${group}}")
+        if(NOT shared)
+          set(fits TRUE)
         endif()
-      endforeach()
+      endif()
     endwhile()
     list(APPEND group_${group} "${source}")
-    list(APPEND texts_${group} ${hashes})
+    string(APPEND texts_${group} "${texts}")
     if(group GREATER groups)
       set(groups ${group})
     endif()

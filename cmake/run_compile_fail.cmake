@@ -10,19 +10,19 @@
 #
 #   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
 #              lines are wrong.
-#   CASES      None of these files may compile. The compiler's output must contain the text of each
-#              of their lines `// expect: TEXT`. No two of the files expect the same text, so a
-#              file's text is there because of that file. GCC's output must also name each
-#              file or its namespace; Clang does not always print from where a template was used.
+#   CASES      None of these files may compile. The compiler's output must have what their lines
+#              `// expect: TEXT` and `// expect pattern: PATTERN` say (expected_texts.cmake). No text
+#              of a file is part of a text of another one, so a file's text is there because of that
+#              file. GCC's output must also name each file or its namespace; Clang does not always
+#              print from where a template was used.
 #
 # The files of a test are compiled together as one source, each in its own namespace, because
 # reading the precompiled header takes longer than compiling a file.
-#
-# A TEXT is searched for literally first, and then as a regular expression of CMake.
 
 cmake_minimum_required(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/expected_texts.cmake")
 compile_command(command)
 # Only without a limit does an error in a nested template name the file that used the template.
 list(APPEND command -fdiagnostics-color=never -ftemplate-backtrace-limit=0)
@@ -84,6 +84,20 @@ if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but it must not")
 endif()
 
+# without_longer_texts(<out> <output> <text> <lines>): returns the output without those of the lines
+# that contain the text and are longer. A file may expect `equal: ...` and `less_equal: ...`.
+function(without_longer_texts out output text lines)
+  while(lines MATCHES "^([^\n]*)\n(.*)")
+    set(line "${CMAKE_MATCH_1}")
+    set(lines "${CMAKE_MATCH_2}")
+    string(FIND "${line}" "${text}" at)
+    if(NOT at EQUAL -1 AND NOT line STREQUAL text)
+      string(REPLACE "${line}" "" output "${output}")
+    endif()
+  endwhile()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+
 set(failed "")
 foreach(source IN LISTS CASES)
   cmake_path(GET source FILENAME name)
@@ -92,7 +106,9 @@ foreach(source IN LISTS CASES)
   if(NOT text MATCHES "ASHLAR_CONTROL")
     message(FATAL_ERROR "${name}: no `#ifdef ASHLAR_CONTROL` branch with the right spelling")
   endif()
-  if(NOT text MATCHES "// expect: ")
+  expected_lines(texts "${source}" "expect")
+  expected_lines(patterns "${source}" "expect pattern")
+  if(texts STREQUAL "" AND patterns STREQUAL "")
     message(FATAL_ERROR "${name}: no line `// expect: TEXT`: say which sentence this file is for")
   endif()
   cmake_path(GET source STEM space)
@@ -102,12 +118,23 @@ foreach(source IN LISTS CASES)
     message(NOTICE "${name}: compiles, but it must not")
     list(APPEND failed "${name}")
   endif()
-  while(text MATCHES "// expect: ([^\n]*)\n(.*)")
+  set(rest "${texts}")
+  while(rest MATCHES "^([^\n]*)\n(.*)")
     set(expected "${CMAKE_MATCH_1}")
-    set(text "${CMAKE_MATCH_2}")
-    string(FIND "${output}" "${expected}" at)
-    if(at EQUAL -1 AND NOT output MATCHES "${expected}")
-      message(NOTICE "${name}: neither word for word in the output nor as a pattern:\n${expected}")
+    set(rest "${CMAKE_MATCH_2}")
+    without_longer_texts(found "${output}" "${expected}" "${texts}")
+    string(FIND "${found}" "${expected}" at)
+    if(at EQUAL -1)
+      message(NOTICE "${name}: not word for word in the output:\n${expected}")
+      list(APPEND failed "${name}")
+    endif()
+  endwhile()
+  set(rest "${patterns}")
+  while(rest MATCHES "^([^\n]*)\n(.*)")
+    set(expected "${CMAKE_MATCH_1}")
+    set(rest "${CMAKE_MATCH_2}")
+    if(NOT output MATCHES "${expected}")
+      message(NOTICE "${name}: no part of the output matches this pattern:\n${expected}")
       list(APPEND failed "${name}")
     endif()
   endwhile()

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // Clang shows the extents of the layer and of its input, GCC only the layer's type.
-// expect: spec_for(<ashlar::nn::linear<1, 1> >|[(][{]+17, 0[^<>()]*[{]32, 16, )
+// expect pattern: spec_for(<ashlar::nn::linear<1, 1> >|[(][{]+17, 0[^<>()]*[{]32, 16, )
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/describe.hpp>

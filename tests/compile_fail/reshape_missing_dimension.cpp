@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: the placement does not fit the tensor. Split only dimensions it has
+// expect: reshape: the placement does not fit the tensor. Split only dimensions it has
 
 // The result is a matrix, but the placement splits its third dimension.
 

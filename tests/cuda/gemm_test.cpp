@@ -3,11 +3,13 @@
 
 // Compares cuBLASLt's products with the host's products. The cases are transposed and batched
 // products, padded rows, epilogues, extents for which cuBLASLt has no fused epilogue, and an
-// algorithm that is the fastest of several (gemm_options::tune).
+// algorithm that is the fastest of several (gemm_options::tune). Also tests the options that
+// environment variables select.
 
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -20,6 +22,7 @@
 #include "cuda/device_arrays.hpp"
 #include "support/kernel_values.hpp"
 #include "support/message_of.hpp"
+#include "support/scoped_environment.hpp"
 
 using namespace ashlar_test;
 namespace host = ashlar::device::host;
@@ -116,6 +119,30 @@ TEST_CASE("tf32_and_tuned_products_agree_within_their_precision") {
   device_arrays device;
   check_products<float>(device, {.float_mode = cuda::float_products::tf32}, 2e-2);
   check_products<float>(device, {.tune = true}, 1e-5);
+}
+
+TEST_CASE("environment_variables_select_tf32_and_tuning_and_are_on_or_off") {
+  using cuda::float_products;
+  char const *const tf32 = "ASHLAR_CUDA_TF32", *const tune = "ASHLAR_CUDA_TUNE";
+  auto const options_for = [&](char const* of_tf32, char const* of_tune) {
+    scoped_environment const precision(tf32, of_tf32), search(tune, of_tune);
+    return cuda::gemm_options_from_environment();
+  };
+  for (char const* const off : {"off", ""}) {
+    CHECK((options_for(off, off).float_mode == float_products::exact));
+    CHECK_FALSE(options_for(off, off).tune);
+    CHECK((options_for("on", off).float_mode == float_products::tf32));
+    CHECK_FALSE(options_for("on", off).tune);
+    CHECK((options_for(off, "on").float_mode == float_products::exact));
+    CHECK(options_for(off, "on").tune);
+  }
+  for (std::string const wrong : {"yes", "On", "1", "on "}) {
+    auto const said = [&](char const* name) {
+      return "gemm: " + std::string(name) + " is '" + wrong + "'. Set it to on or off.";
+    };
+    CHECK(message_of([&] { options_for(wrong.c_str(), "off"); }) == said(tf32));
+    CHECK(message_of([&] { options_for("off", wrong.c_str()); }) == said(tune));
+  }
 }
 
 TEST_CASE("a_bfloat16_product_is_rounded_once") {

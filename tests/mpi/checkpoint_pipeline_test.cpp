@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6 8
+// thorough: ASHLAR_CHECKPOINTS=all 4 6 8
 
 // Tests that a checkpoint does not depend on pipeline stages. If the same pipeline resumes a
 // training, all results are bitwise equal. Any other pipeline, or a single stage, on any number of

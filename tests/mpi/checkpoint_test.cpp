@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
+// thorough: ASHLAR_CHECKPOINTS=all 4 6 8
 
 // Tests checkpoints of a training. A resumed training must continue bit for bit under the same
 // plan, and with equal values under every other plan and on every other number of ranks. A

@@ -7,7 +7,6 @@
 // Also tests nested communication logs, and meshes that forbid communication.
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 #include <support/combinations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/shared_folder.hpp>
 #include <support/traffic_check.hpp>
 #include <support/transport.hpp>
 
@@ -216,6 +216,7 @@ TEST_CASE("if settings differ, those of the first rank are used") {
                          rank == without ? off : on);
     auto const x = ashlar::full<float>(m, {8, 8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
     CHECK(x.local().back() == 1);
+    CHECK((m.memory().offset_in_region(x.data()) >= 0) == (without != 0));
   }
 }
 
@@ -263,8 +264,9 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
   int const n = world_size();
   if (n == 1) return;
   ashlar::topology const t{{"gpu", n}};
+  shared_folder const folder;
   for (char const* take : {"pairwise", "ring", "library"}) {
-    std::string const name = "comm_test_choices.txt";
+    std::string const name = (folder.path() / take).string();
     if (world_rank() == 0) std::ofstream(name) << "all-reduce 2 0 any " << take << '\n';
     scoped_environment const setting("ASHLAR_COLLECTIVES", name.c_str());
     auto const m = mesh_on(transport::messages, t);
@@ -287,7 +289,6 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
       CHECK(other.data != dropped);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) std::remove(name.c_str());
   }
 }
 

@@ -10,6 +10,7 @@
 #include <support/with_dx.hpp>
 
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/mean_squared_error.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -51,9 +52,11 @@ TEST_CASE("linear to and from several dims, with and without bias") {
       .run(12);
 }
 
-TEST_CASE("one row, one feature, one class") {
-  gradient_check(nn::chain(nn::linear(1, 2), nn::gelu(), nn::linear(2, 1)),
-                 nn::feature_batch{1, 1, 2}, 0, 1, 0)
+TEST_CASE("one row, one feature, one result") {
+  // With a single class, the cross entropy and all gradients would be 0.
+  gradient_check(
+      nn::chain(nn::linear(1, 2), nn::gelu(), nn::linear(2, 1), nn::mean_squared_error()),
+      nn::feature_batch{1, 1, 2}, 0, 1, 0)
       .run(8);
 }
 

@@ -7,7 +7,6 @@
 // The report of a step must contain the bubble. The trace must have the events of each rank's own
 // program.
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -16,6 +15,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/shared_folder.hpp>
 
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
@@ -122,9 +122,8 @@ TEST_CASE("the trace of a pipeline has the program of every rank") {
   trainer.step(random_batch<std::int32_t>(batch, 7, 7, 1, 4));
   CHECK(has(message_of([&] { train::write_step_trace("nowhere/trace.json", trainer); }),
             "write_step_trace: on rank 0: nowhere/trace.json cannot be written"));
-  auto const path = (std::filesystem::temp_directory_path() /
-                     ("ashlar_pipeline_trace_" + std::to_string(world_size()) + ".json"))
-                        .string();
+  shared_folder const folder;
+  auto const path = (folder.path() / "trace.json").string();
   train::write_step_trace(path, trainer);
   if (world_rank() == 0) {
     auto const text = text_of(path);
@@ -135,7 +134,6 @@ TEST_CASE("the trace of a pipeline has the program of every rank") {
     for (auto const* const what : {"send y", "receive x", "send dx", "receive dy"})
       CHECK(times_in(text, std::string(what) + "\",\"cat\":\"transfer\"") == m * world_size());
     CHECK(times_in(text, "weight gradient") > 0);
-    std::filesystem::remove(path);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/shared_folder.hpp>
 
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -35,29 +36,20 @@ auto const reading_gpt = nn::chain(nn::embedding(60, 6), nn::repeat(1, nn::gpt_b
                                    nn::linear(6, 60));
 constexpr nn::token_batch loader_batch{3, 4, 2};
 
-/// A folder that all ranks see. Rank 0 creates and removes it.
+/// A folder of token files that all ranks see.
 class token_folder {
  public:
-  token_folder() : path_(fs::temp_directory_path() / "ashlar_loader_test") {
-    if (world_rank() == 0) fs::create_directories(path_);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  ~token_folder() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) fs::remove_all(path_);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
   /// Writes a file, and returns its path. Collective.
   fs::path write(std::string const& name, std::string const& bytes) const {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) std::ofstream(path_ / name, std::ios::binary) << bytes;
+    if (world_rank() == 0) std::ofstream(path() / name, std::ios::binary) << bytes;
     MPI_Barrier(MPI_COMM_WORLD);
-    return path_ / name;
+    return path() / name;
   }
-  fs::path const& path() const { return path_; }
+  fs::path const& path() const { return shared_.path(); }
 
  private:
-  fs::path path_;
+  shared_folder shared_;
 };
 
 std::vector<int> some_tokens(int n) {

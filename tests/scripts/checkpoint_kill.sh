@@ -18,7 +18,15 @@ steps=400 kills="${ASHLAR_KILLS:-6}"
 train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --layers 2 --d-model 36 --heads 6
   --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE" --steps "$steps" --exact-log)
 
-"${train[@]}" >"$work/reference" 2>&1 || { cat "$work/reference"; exit 1; }
+"${train[@]}" >"$work/reference" 2>"$work/err" || { cat "$work/reference" "$work/err"; exit 1; }
+
+# refuse_status <status> <output>: a training that nobody killed must end without an error.
+refuse_status() {
+  [ "$1" -ne 0 ] || return 0
+  echo "FAILED: a resumed training ends with status $1:"
+  cat "$2" "$work/err"
+  exit 1
+}
 
 # check <output>: each line with a loss must be in the reference, and there must be no error
 # message.
@@ -44,9 +52,13 @@ for ((kill = 1; kill <= kills; ++kill)); do
   # The moments of the kills range from the start of the ranks to beyond the end of the training.
   sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
   sleep $((RANDOM % 2))
-  pkill -KILL -f -- "^$program .*--checkpoint $folder" 2>/dev/null
+  # pkill fails if there is no rank to kill, since the training has ended or not yet begun.
+  killed=1
+  pkill -KILL -f -- "^$program .*--checkpoint $folder" 2>/dev/null || killed=0
   wait "$job" 2>/dev/null
+  status=$?
   check "$work/out"
+  [ "$killed" -eq 1 ] || refuse_status "$status" "$work/out"
   grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
   if grep -q "^loss\[$((steps - 1))\]" "$work/out"; then
     finished=$((finished + 1))
@@ -55,10 +67,12 @@ for ((kill = 1; kill <= kills; ++kill)); do
 done
 
 "${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>"$work/err"
+refuse_status $? "$work/out"
 check "$work/out"
 grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
-tail -n 1 "$work/out" | grep -qxFf - "$work/reference" ||
-  { echo "FAILED: the last loss differs"; tail -n 3 "$work/out"; exit 1; }
+# The last line is the end of the text that the trained net generates.
+[ "$(tail -n 1 "$work/out")" = "$(tail -n 1 "$work/reference")" ] ||
+  { echo "FAILED: the last line differs"; tail -n 3 "$work/out" "$work/reference"; exit 1; }
 if [ "$resumed" -eq 0 ]; then
   echo "FAILED: no training was resumed, so nothing was tested"
   exit 1

@@ -39,7 +39,7 @@ done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
 while IFS=: read -r file line _; do
   complain "$file" "line $line: a comment of more than 100 columns"
 done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \) |
-  xargs -0 grep -nE '^ *//.{99}' /dev/null | grep -vE '// expect: |   .*   ' | awk -F: '{
+  xargs -0 grep -nE '^ *//.{99}' /dev/null | grep -vE '// expect( pattern)?: |   .*   ' | awk -F: '{
     text = substr($0, length($1) + length($2) + 3)
     if (length(text) > 100) print $1 ":" $2 ":"
   }')

@@ -9,16 +9,18 @@
 #include <cstddef>
 #include <vector>
 
+#include <support/worse_gap.hpp>
+
 namespace ashlar_test {
 
 /// Returns the largest difference between corresponding elements of a and b, divided by the largest
-/// magnitude in a if this magnitude exceeds 1.
+/// magnitude in a if this magnitude exceeds 1. A difference that is NaN counts as infinite.
 inline double apart(std::vector<double> const& a, std::vector<double> const& b) {
   double most = 1, difference = 0;
   if (a.size() != b.size()) return 1e300;
   for (std::size_t i = 0; i < a.size(); ++i) {
     most = std::max(most, std::abs(a[i]));
-    difference = std::max(difference, std::abs(a[i] - b[i]));
+    difference = worse_gap(difference, std::abs(a[i] - b[i]));
   }
   return difference / most;
 }

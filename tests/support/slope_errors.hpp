@@ -10,6 +10,7 @@
 
 #include <support/nets.hpp>
 #include <support/placed.hpp>
+#include <support/worse_gap.hpp>
 
 namespace ashlar_test {
 
@@ -32,7 +33,7 @@ double worst_slope_error(Model& model, whole_parameters values, whole_parameters
       };
       double const slope = (at(h) - at(-h)) / (2 * h);
       at(0);
-      worst = std::max(worst, std::abs(slope - gradients[k][i]));
+      worst = worse_gap(worst, std::abs(slope - gradients[k][i]));
     }
   return worst;
 }

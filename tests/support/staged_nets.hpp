@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include <support/worse_gap.hpp>
+
 #include <ashlar/nn/model.hpp>
 #include <ashlar/plan/crossing/unit_task.hpp>
 #include <ashlar/search/stages.hpp>
@@ -121,10 +123,8 @@ double gap_of_parameters(Staged& staged, Serial& serial) {
     if (!p.value().mesh().is_here()) return;
     auto const *x = p.value().template data_as<double>(),
                *y = other.value().template data_as<double>();
-    for (std::int64_t i = 0; i < p.value().local_elements(); ++i) {
-      double const apart = std::abs(x[i] - y[i]);
-      if (!(apart <= largest)) largest = apart;
-    }
+    for (std::int64_t i = 0; i < p.value().local_elements(); ++i)
+      largest = worse_gap(largest, std::abs(x[i] - y[i]));
   });
   return k == expected.size() ? largest : 1e300;
 }

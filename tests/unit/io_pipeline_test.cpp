@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 #include <support/temporary_folder.hpp>
 
 #include <ashlar/io/json/pipeline_file.hpp>
@@ -80,8 +81,8 @@ TEST_CASE("a pipeline that was saved and loaded is the same, priced again") {
     CHECK(loaded.micro_batches() == 8);
     CHECK(loaded.axis == s.found.axis);
     CHECK(whole_mesh(loaded) == s.mesh);
-    CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
-    CHECK(loaded.bubble == doctest::Approx(s.found.bubble).epsilon(1e-9));
+    CHECK(loaded.seconds() == relative(s.found.seconds()));
+    CHECK(loaded.bubble == relative(s.found.bubble));
     CHECK(loaded.chosen.memory == s.found.chosen.memory);
     REQUIRE(loaded.stages.size() == s.found.stages.size());
     for (std::size_t k = 0; k < loaded.stages.size(); ++k) {
@@ -156,7 +157,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   for (std::size_t k = 0; k < again.size(); ++k) {
     CHECK(loaded.stages[k].recomputed == again[k]);
     CHECK(loaded.stages[k].memory == s.found.stages[k].memory);
-    CHECK(loaded.stages[k].seconds == doctest::Approx(s.found.stages[k].seconds).epsilon(1e-9));
+    CHECK(loaded.stages[k].seconds == relative(s.found.stages[k].seconds));
   }
   CHECK(loaded.chosen.recomputed == 2);
   for (auto const& [says, recomputed] :
@@ -210,7 +211,7 @@ TEST_CASE("a file has the schedule and the cuts of its plan") {
     CHECK(loaded.order == plan.order);
     CHECK(limits_of(loaded) == limits_of(plan));
     CHECK(whole_mesh(loaded) == s.mesh);
-    CHECK(loaded.seconds() == doctest::Approx(plan.seconds()).epsilon(1e-9));
+    CHECK(loaded.seconds() == relative(plan.seconds()));
     CHECK(loaded.chosen.memory == plan.chosen.memory);
     // The page draws each pass, and each transfer to another part of the mesh.
     auto const page = ashlar::io::pipeline_page_text(s.net, plan, cluster);
@@ -323,7 +324,7 @@ TEST_CASE("a file has the placements at which parameters are updated apart from 
       auto const loaded = s.load();
       CHECK(loaded.chosen.choices == chosen.choices);
       CHECK(schedule_of(loaded) == schedule_of(s.found));
-      CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
+      CHECK(loaded.seconds() == relative(s.found.seconds()));
       CHECK(loaded.chosen.memory == s.found.chosen.memory);
       if (own_order) continue;
       auto both = good;

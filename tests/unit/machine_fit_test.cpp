@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/fit_gemm.hpp>
 #include <ashlar/machine/fit_link.hpp>
@@ -61,8 +62,8 @@ bool has(std::string const& text, char const* part) { return text.find(part) != 
 TEST_CASE("alpha and beta are recovered exactly without noise") {
   for (auto const& [alpha, beta] : all_combinations({1e-7, 2e-6, 5e-5}, {1e-12, 2e-10, 1e-8})) {
     auto const fit = fit_link(gathers(alpha, beta, 0, 1));
-    CHECK(fit.value.alpha == doctest::Approx(alpha).epsilon(1e-6));
-    CHECK(fit.value.beta == doctest::Approx(beta).epsilon(1e-6));
+    CHECK(fit.value.alpha == relative(alpha, 1e-6));
+    CHECK(fit.value.beta == relative(beta, 1e-6));
     CHECK(fit.error.worst < 1e-6);
   }
 }
@@ -72,8 +73,8 @@ TEST_CASE(
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto const samples = gathers(3e-6, 2.5e-10, 0.2, seed);
     auto const fit = fit_link(samples);
-    CHECK(fit.value.alpha == doctest::Approx(3e-6).epsilon(0.15));
-    CHECK(fit.value.beta == doctest::Approx(2.5e-10).epsilon(0.15));
+    CHECK(fit.value.alpha == relative(3e-6, 0.15));
+    CHECK(fit.value.beta == relative(2.5e-10, 0.15));
     CHECK(fit.error.worst <= 0.5);
     CHECK(fit.error.median <= fit.error.worst);
     double const least = squares(samples, fit.value);

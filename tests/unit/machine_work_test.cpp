@@ -7,6 +7,7 @@
 // streamed. The search must still find the best plan of a network.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/convolution.hpp>
@@ -48,7 +49,7 @@ TEST_CASE("a linear layer's products are those of its busiest rank") {
     // The formula holds only if one rank has the largest part of every dimension. A split batch of
     // 7 is uneven, so there may be no such rank, and the choice is skipped.
     if (x[0].size != 7) continue;
-    CHECK(search::work_seconds(spec, c, t, on, 4) == doctest::Approx(products + values));
+    CHECK(search::work_seconds(spec, c, t, on, 4) == relative(products + values));
     ++rows;
   }
   CHECK(rows > 10);
@@ -75,8 +76,8 @@ TEST_CASE("an attention's products are one for each sequence and head, whatever 
   for (auto const& c : search::layer_choices(spec, t))
     if (local_box(spec.x, t, c.x, {})[1].size == 32)
       CHECK(search::work_seconds(spec, c, t, on, 4) ==
-            doctest::Approx((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
-                            search::work_fraction(spec, c, t)));
+            relative((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
+                     search::work_fraction(spec, c, t)));
 }
 
 TEST_CASE("a convolution's products are one for each image, by the channels of its busiest rank") {
@@ -88,8 +89,8 @@ TEST_CASE("a convolution's products are one for each image, by the channels of i
     auto const x = local_box(spec.x, t, c.x, {}), y = local_box(spec.y, t, c.y, {});
     double const stretch = ashlar::gemm_stretch(on, 100, y[1].size, 9 * x[1].size);
     CHECK(search::work_seconds(spec, c, t, on, 4) ==
-          doctest::Approx((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
-                          search::work_fraction(spec, c, t)));
+          relative((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
+                   search::work_fraction(spec, c, t)));
   }
 }
 
@@ -99,18 +100,17 @@ TEST_CASE("a matmul's plan is priced by its local product, complete and in panel
   auto const on = slow_small_products(64);
   ashlar::shape const square{256, 256};
   auto const plan = plan_matmul(square, blocks, square, blocks, false, false, blocks, 4, t, on, {});
-  CHECK(plan.gemm_seconds ==
-        doctest::Approx(seconds_of(plan.gemm.m, plan.gemm.n, plan.gemm.k, on)));
+  CHECK(plan.gemm_seconds == relative(seconds_of(plan.gemm.m, plan.gemm.n, plan.gemm.k, on)));
   auto const best = plan_matmul_layouts(256, 256, 256, t, 4, on, 0);
   CHECK(best.plan.gemm_seconds ==
-        doctest::Approx(seconds_of(best.plan.gemm.m, best.plan.gemm.n, best.plan.gemm.k, on)));
+        relative(seconds_of(best.plan.gemm.m, best.plan.gemm.n, best.plan.gemm.k, on)));
   for (char const letter : {'m', 'n', 'k'}) {
     auto const streamed = plan_matmul(square, blocks, square, blocks, false, false, blocks, 4, t,
                                       on, {0, letter, 4});
     auto panel = streamed.gemm;
     (letter == 'm' ? panel.m : letter == 'n' ? panel.n : panel.k) /= 4;
     CHECK(ashlar::detail::panel_gemm_seconds(streamed, on) ==
-          doctest::Approx(seconds_of(panel.m, panel.n, panel.k, on)));
+          relative(seconds_of(panel.m, panel.n, panel.k, on)));
   }
 }
 
@@ -127,9 +127,8 @@ TEST_CASE("the search is exact on machines with curves and links of their own") 
       auto const t = ashlar::parse_topology(mesh);
       auto const best = search::optimal(problem, t, on);
       auto const least = search::exhaustive(problem, t, on);
-      CHECK(best.seconds == doctest::Approx(least.seconds).epsilon(1e-9));
-      CHECK(search::total_cost(problem, best, on).seconds() ==
-            doctest::Approx(best.seconds).epsilon(1e-9));
+      CHECK(best.seconds == relative(least.seconds));
+      CHECK(search::total_cost(problem, best, on).seconds() == relative(best.seconds));
     }
 }
 

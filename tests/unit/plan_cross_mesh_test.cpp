@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/placement/text.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
@@ -78,7 +79,7 @@ TEST_CASE("no pair of placements is cheaper") {
                                   plan_crossing(s, 4, source, a, target, b, whole, m).seconds +
                                   plan_redistribution(s, 4, b, all[j], target.axes, m).seconds);
             }
-          CHECK(p.seconds == doctest::Approx(best).epsilon(1e-9));
+          CHECK(p.seconds == relative(best));
         }
     }
 }

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -141,7 +142,7 @@ TEST_CASE("from one reduction to another, on many axes, by way of a placement wi
                              after.weight[static_cast<std::size_t>(maxima.find(sums.state(i)))]);
     auto const plan = ashlar::plan_redistribution(extents, 4, sums.state(from), maxima.state(to), t,
                                                   {});
-    CHECK(plan.seconds + plan.steps.size() * ashlar::tie_break == doctest::Approx(least));
+    CHECK(plan.seconds + plan.steps.size() * ashlar::tie_break == relative(least));
   }
 }
 
@@ -167,6 +168,6 @@ TEST_CASE("the nearest placement on four axes is as near as any that the whole g
     auto const found = ashlar::nearest_placement(extents, 4, graph.state(from), t, {}, suits);
     REQUIRE(found.has_value());
     CHECK(suits(*found));
-    CHECK(paths.weight[static_cast<std::size_t>(graph.find(*found))] == doctest::Approx(least));
+    CHECK(paths.weight[static_cast<std::size_t>(graph.find(*found))] == relative(least));
   }
 }

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/text.hpp>
@@ -79,7 +80,7 @@ void check_distances(ashlar::shape const& extents, ashlar::topology const& t,
   for (std::size_t i = 0; i < n; ++i) d[i * n + i] = 0;
   for (std::size_t e = 0; e < graph.edges().size(); ++e) {
     auto const s = graph.step_of(static_cast<int>(e));
-    REQUIRE(price[e] == doctest::Approx(ashlar::step_seconds(s, extents, 4, t, m)));
+    REQUIRE(price[e] == relative(ashlar::step_seconds(s, extents, 4, t, m)));
     auto& at = d[static_cast<std::size_t>(graph.edges()[e].from) * n +
                  static_cast<std::size_t>(graph.edges()[e].to)];
     at = std::min(at, ashlar::step_seconds(s, extents, 4, t, m) + ashlar::tie_break);
@@ -187,7 +188,7 @@ TEST_CASE("one-step redistributions are the well-known collectives") {
   CHECK(only(broadcast(), partial()) == collective::zero_pad);
   auto const reduce = ashlar::plan_redistribution({1024, 1024}, 4, {partial()}, {broadcast()}, t,
                                                   {});
-  CHECK(reduce.seconds == doctest::Approx(6 * 1e-6 + 2e-10 * 2 * 3 * (1 << 20)));
+  CHECK(reduce.seconds == relative(6 * 1e-6 + 2e-10 * 2 * 3 * (1 << 20)));
 }
 
 TEST_CASE("two nested splits are gathered with the fewer messages, fused or one after another") {
@@ -199,7 +200,7 @@ TEST_CASE("two nested splits are gathered with the fewer messages, fused or one 
     // messages, so latency decides.
     auto const plan = ashlar::plan_redistribution({64}, 4, from, all, t, {});
     double const fused = 3 * 1e-6 + 48 * 4 * 2e-10, nested = 2 * 1e-6 + 48 * 4 * 2e-10;
-    CHECK(plan.seconds == doctest::Approx(std::min(fused, nested)));
+    CHECK(plan.seconds == relative(std::min(fused, nested)));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
+#include <support/relative.hpp>
 #include <support/replayed_bytes.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -77,7 +78,7 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
   CHECK(plan.peak_bytes == peak);
   for (auto const& end : {plan.from, plan.to})
     CHECK(plan.peak_bytes >= element_size * ashlar::max_local_elements(plan.extents, t, end));
-  CHECK(plan.seconds == doctest::Approx(seconds));
+  CHECK(plan.seconds == relative(seconds));
   for (std::size_t r = 0; r < received.size(); ++r)
     CHECK(plan.received_bytes(t, t.coordinates_of(static_cast<int>(r))) == received[r]);
   ++count.pairs;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/moe.hpp>
@@ -97,7 +98,7 @@ TEST_CASE("with rows in the background, two micro-batches take the seconds of Hi
     CHECK(rows == 16);
     CHECK(behind >= 8);
     double const seconds = search::duplex_seconds(stages_of(serial));
-    CHECK(when.actions[end - 1].end == doctest::Approx(seconds).epsilon(1e-12));
+    CHECK(when.actions[end - 1].end == ashlar_test::relative(seconds));
     CHECK(when.seconds < timeline_of(serial, m).seconds);
   }
 }
@@ -163,7 +164,7 @@ TEST_CASE("no plan of nets with experts is faster than the bound of the search")
       asked.overlap = true;
       auto const found = search::optimal(asked, t, m);
       double const bound = found.seconds * (1 - found.gap);
-      CHECK(found.seconds == doctest::Approx(seconds_of(found)).epsilon(1e-12));
+      CHECK(found.seconds == ashlar_test::relative(seconds_of(found)));
       std::vector<search::plan> plans{search::optimal(net, t, m), search::data_parallel(net, t, m),
                                       search::expert_parallel(net, t, m)};
       for (int k = 0; k < 20; ++k) {

@@ -9,6 +9,7 @@
 // - report the true cost of its plan.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/algorithms.hpp>
@@ -43,7 +44,7 @@ bool says(std::string const& text, std::string const& part) {
 void check_claims(search::problem const& net, search::search_result const& r,
                   ashlar::machine const& m) {
   REQUIRE(r.plan.size() == net.size());
-  CHECK(r.plan.seconds == Approx(total_cost(net, r.plan, m).seconds()).epsilon(1e-9));
+  CHECK(r.plan.seconds == relative(total_cost(net, r.plan, m).seconds()));
   CHECK(r.plan.memory == memory_per_rank(net, r.plan));
   if (m.memory > 0) CHECK(r.plan.memory <= m.memory);
   CHECK(r.plan.problem_hash == hash(net));
@@ -85,7 +86,7 @@ TEST_CASE("every algorithm finds the optimum of small nets, and certifies it") {
         CAPTURE(a.name);
         auto const r = run(a, net, t, m, {.seed = 5, .evaluations = 200'000, .whole_space = whole});
         check_claims(net, r, m);
-        CHECK(r.plan.seconds == Approx(best.seconds).epsilon(1e-9));
+        CHECK(r.plan.seconds == relative(best.seconds));
         CHECK(r.gap <= 1e-9);
         CHECK(r.how == ending::finished);
         CHECK(r.evaluations >= 1);
@@ -119,7 +120,7 @@ TEST_CASE("every algorithm obeys a memory limit, with the dual's bound, so a gap
       CAPTURE(a.name);
       auto const r = run(a, net, t, m, {.seed = 5, .evaluations = 50'000});
       check_claims(net, r, m);
-      CHECK(r.plan.seconds == Approx(best).epsilon(1e-9));
+      CHECK(r.plan.seconds == relative(best));
       CHECK(r.lower_bound <= best * (1 + 1e-9));
       if (!a.endless) CHECK(r.gap <= 1e-9);
       certified += a.endless && r.how == ending::finished;
@@ -252,7 +253,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
   double const known = optimal(net, t, m).seconds;
   auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
   CHECK(r.how == ending::finished);
-  CHECK(r.plan.seconds == Approx(known).epsilon(1e-9));
+  CHECK(r.plan.seconds == relative(known));
 }
 
 TEST_CASE("a changed choice costs what the complete plan says, also in memory") {
@@ -274,8 +275,8 @@ TEST_CASE("a changed choice costs what the complete plan says, also in memory") 
       search::assignment<-1> then = now;
       then.choose(v, k);
       auto const whole = search::detail::cost_of_path(model, counted, then.path());
-      CHECK(expected == Approx(whole.weight).epsilon(1e-9));
-      CHECK(then.weight() == Approx(whole.weight).epsilon(1e-9));
+      CHECK(expected == relative(whole.weight));
+      CHECK(then.weight() == relative(whole.weight));
       CHECK(search::chain_memory<-1>(model).of(then.path()) == memory_of_plan(then));
       CHECK(whole.counted <= memory_of_plan(then));
       for (std::int64_t const slack : {0, -1}) {
@@ -306,7 +307,7 @@ TEST_CASE("a filter narrows every algorithm in the same way") {
     CAPTURE(a.name);
     auto const r = run(a, net, t, m, {.evaluations = 300'000, .permits = odd});
     check_claims(net, r, m);
-    CHECK(r.plan.seconds == Approx(best).epsilon(1e-9));
+    CHECK(r.plan.seconds == relative(best));
     for (int i = 0; i < net.size(); ++i) CHECK(odd(i, r.plan[i]));
     CHECK(says(message([&] {
                  a.run(net, t, m,
@@ -325,7 +326,7 @@ TEST_CASE("another plan is appraised with its gap, and refused if it does not fi
   check_claims(net, good, m);
   check_claims(net, poor, m);
   CHECK(good.gap <= 1e-9);
-  CHECK(poor.lower_bound == Approx(best.seconds).epsilon(1e-9));
+  CHECK(poor.lower_bound == relative(best.seconds));
   CHECK(poor.gap == Approx(1 - best.seconds / data.seconds));
   CHECK(fingerprint(poor.plan) == fingerprint(data));
   auto wrong = data;

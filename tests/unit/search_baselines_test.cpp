@@ -6,6 +6,7 @@
 // baseline uses the best of all mesh topologies.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/describe.hpp>
@@ -22,15 +23,13 @@ namespace {
 
 using ashlar::parse_placement;
 using ashlar::parse_topology;
-using doctest::Approx;
 
 /// Checks that a plan is legal, that its costs are those of its schedule, and that it is no cheaper
 /// than the optimum of its own mesh.
 void check_plan(search::problem const& net, search::plan const& plan, ashlar::machine m) {
   REQUIRE(plan.size() == net.size());
-  CHECK(plan.seconds == Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
-  CHECK(plan.communication_seconds ==
-        Approx(total_cost(net, plan, m).communication).epsilon(1e-9).scale(1e-12));
+  CHECK(plan.seconds == relative(total_cost(net, plan, m).seconds()));
+  CHECK(plan.communication_seconds == relative(total_cost(net, plan, m).communication));
   CHECK(plan.memory == memory_per_rank(net, plan));
   CHECK(plan.problem_hash == hash(net));
   for (int i = 0; i < net.size(); ++i) {
@@ -137,7 +136,7 @@ TEST_CASE("the best topology is the cheapest of all, if an axis is one of the ma
       }
       auto const plan = best_topology(net, t, m, place);
       check_plan(net, plan, m);
-      CHECK(plan.seconds == Approx(least).epsilon(1e-9));
+      CHECK(plan.seconds == relative(least));
       CHECK(plan.mesh.ranks() == 12);
     }
   }
@@ -210,6 +209,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
       ashlar::nn::token_batch{8, 128}));
   auto const t = parse_topology("node=2,gpu=2");
   auto m = ashlar::machines::gpu_cluster;
+  int compared = 0;
   for (auto const& named : {search::baselines()[2], search::baselines()[3]}) {
     CAPTURE(named.name);
     m.memory = 0;
@@ -229,9 +229,11 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);
-    if (mesh_text(next) == mesh_text(tight))
-      CHECK(next.memory > (2 * least.memory + free.memory) / 3);
+    if (mesh_text(next) != mesh_text(tight)) continue;
+    CHECK(next.memory > (2 * least.memory + free.memory) / 3);
+    ++compared;
   }
+  CHECK(compared > 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // Tests that the search finds the same plans at compile time and at run time.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -31,9 +32,8 @@ template <int N>
 void check_equal(search::basic_plan<N> const& compiled, search::plan const& found) {
   REQUIRE(compiled.size() == found.size());
   CHECK(compiled.mesh == found.mesh);
-  CHECK(compiled.seconds == doctest::Approx(found.seconds).epsilon(1e-12));
-  CHECK(compiled.communication_seconds ==
-        doctest::Approx(found.communication_seconds).epsilon(1e-12));
+  CHECK(compiled.seconds == relative(found.seconds));
+  CHECK(compiled.communication_seconds == relative(found.communication_seconds));
   CHECK(compiled.memory == found.memory);
   CHECK(compiled.problem_hash == found.problem_hash);
   for (int i = 0; i < found.size(); ++i) {

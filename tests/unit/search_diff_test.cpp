@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
@@ -36,7 +37,9 @@ TEST_CASE("differences add up to that of the plans and change sign with their or
     auto const m = draw.machine();
     auto const a = optimal(net, t, m), b = data_parallel(net, t, m);
     auto const forth = diff(net, a, b, m), back = diff(net, b, a, m);
-    CHECK(forth.total.seconds() == doctest::Approx(b.seconds - a.seconds).epsilon(1e-9));
+    // Differences of nearly equal seconds are only as exact as these seconds.
+    auto const equals = [&](double x) { return relative(x).scale(a.seconds); };
+    CHECK(forth.total.seconds() == equals(b.seconds - a.seconds));
     CHECK(forth.total.seconds() >= -1e-9 * a.seconds);
     CHECK(forth.memory == b.memory - a.memory);
     double seconds = 0, work = 0;
@@ -45,13 +48,12 @@ TEST_CASE("differences add up to that of the plans and change sign with their or
       seconds += e.cost.seconds();
       work += e.cost.work;
       kept += e.cost.memory.kept;
-      CHECK(e.cost.seconds() ==
-            doctest::Approx(-back.elements[std::size_t(e.element)].cost.seconds()));
+      CHECK(e.cost.seconds() == equals(-back.elements[std::size_t(e.element)].cost.seconds()));
       CHECK(e.same_placements == (a[e.element] == b[e.element]));
       CHECK(e.from == back.elements[std::size_t(e.element)].to);
     }
-    CHECK(seconds == doctest::Approx(forth.total.seconds()).epsilon(1e-9));
-    CHECK(work == doctest::Approx(forth.total.work).epsilon(1e-9));
+    CHECK(seconds == equals(forth.total.seconds()));
+    CHECK(work == equals(forth.total.work));
     CHECK(kept == forth.total.memory.kept);
   }
 }
@@ -160,9 +162,10 @@ TEST_CASE("two pipelines: their differences add up, by kind, by stage and by ele
        {std::pair{a_net, a}, std::pair{a_net, again}, std::pair{b_net, found(2, 4)},
         std::pair{b_net, as_pipeline(b_net, whole, machine)}}) {
     auto const d = diff(a_net, a, net, b, machine), back = diff(net, b, a_net, a, machine);
-    CHECK(d.a.seconds() == doctest::Approx(a.seconds()).epsilon(1e-9));
-    CHECK(d.b.seconds() == doctest::Approx(b.seconds()).epsilon(1e-9));
-    CHECK(d.b.bubble + d.b.sends == doctest::Approx(b.bubble));
+    CHECK(d.a.seconds() == relative(a.seconds()));
+    CHECK(d.b.seconds() == relative(b.seconds()));
+    auto const equals = [&, &b = b](double x) { return relative(x).scale(b.seconds()); };
+    CHECK(d.b.bubble + d.b.sends == equals(b.bubble));
     CHECK(d.b.memory == b.chosen.memory);
     CHECK(d.same_stages == (a.stages.size() == b.stages.size()));
     CHECK(printed(d).find("  b: " + d.layout_b) != std::string::npos);
@@ -177,12 +180,12 @@ TEST_CASE("two pipelines: their differences add up, by kind, by stage and by ele
         sum.work += e.cost.work;
         sum.activations += e.cost.communication();
         kept += e.cost.memory.kept;
-        CHECK(e.cost.work == doctest::Approx(-back.elements[std::size_t(i)].cost.work));
+        CHECK(e.cost.work == equals(-back.elements[std::size_t(i)].cost.work));
       }
       auto const &in_a = d.stages_a[s], &in_b = d.stages_b[s];
-      CHECK(sum.work == doctest::Approx(in_b.work - in_a.work));
+      CHECK(sum.work == equals(in_b.work - in_a.work));
       CHECK(sum.activations ==
-            doctest::Approx(in_b.collectives + in_b.gradients - in_a.collectives - in_a.gradients));
+            equals(in_b.collectives + in_b.gradients - in_a.collectives - in_a.gradients));
       CHECK(in_a.sends == in_b.sends);
       CHECK((sum.work > 0) == (b.stages[s].recomputed > 0));
       CHECK((kept < 0) == (b.stages[s].recomputed > 0));
@@ -207,12 +210,12 @@ TEST_CASE("a plan without stages is a pipeline of one") {
   net.recomputed = 1;
   auto const plan = optimal(net, parse_topology("node=2,gpu=2"), machine);
   auto const p = as_pipeline(net, plan, machine);
-  CHECK(p.seconds() == doctest::Approx(plan.seconds));
+  CHECK(p.seconds() == relative(plan.seconds));
   CHECK(p.chosen.memory == plan.memory);
   CHECK(p.stages.front().recomputed == 1);
   auto const parts = search::breakdown(net, p, machine);
   CHECK(parts.memory() == plan.memory);
-  CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
+  CHECK(parts.total.seconds() == relative(plan.seconds));
   auto const other = blocks_in(1, 4);
   auto const short_one = as_pipeline(other, optimal(other, plan.mesh, machine), machine);
   CHECK(has(message_of([&] { diff(net, p, other, short_one, machine); }),

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -50,7 +51,7 @@ TEST_CASE("the search over nets with experts is exact, and no baseline is cheape
     for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster}) {
       auto const plan = search::optimal(net, t, m);
       auto const all = search::exhaustive(net, t, m);
-      CHECK(plan.seconds == doctest::Approx(all.seconds));
+      CHECK(plan.seconds == ashlar_test::relative(all.seconds));
     }
   auto const gpt = search::any_length(
       nn::describe(nn::moe_gpt({2, 64, 4, 300}, {.experts = 8}), nn::token_batch{16, 32}));
@@ -98,9 +99,9 @@ TEST_CASE("prices and memory of mixtures count with the fullest rank") {
         auto const net = net_of(imbalance);
         auto const plan = search::optimal(net, t, m);
         // The seconds from the tables of prices must equal those of the single moves.
-        CHECK(plan.seconds == doctest::Approx(total_cost(net, plan, m).seconds()));
+        CHECK(plan.seconds == ashlar_test::relative(total_cost(net, plan, m).seconds()));
         if (t.axes() == 1)
-          CHECK(plan.seconds == doctest::Approx(search::exhaustive(net, t, m).seconds));
+          CHECK(plan.seconds == ashlar_test::relative(search::exhaustive(net, t, m).seconds));
         auto fixed = experts;
         search::predict(fixed, net, m);
         CHECK(plan.seconds <= fixed.seconds * (1 + 1e-9));

@@ -7,6 +7,7 @@
 // that dynamic programming over all choices finds on any of these meshes.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/exhaustive.hpp>
@@ -60,8 +61,8 @@ TEST_CASE("the plan is the cheapest of all factorisations") {
     auto const net = draw.net();
     CAPTURE(to_string(t));
     auto const plan = search::optimal_factored(net, t, m);
-    CHECK(plan.seconds == doctest::Approx(least_of_all(net, t, m, 3)).epsilon(1e-9));
-    CHECK(plan.seconds == doctest::Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
+    CHECK(plan.seconds == relative(least_of_all(net, t, m, 3)));
+    CHECK(plan.seconds == relative(total_cost(net, plan, m).seconds()));
     CHECK(plan.mesh.ranks() == t.ranks());
     CHECK(plan.gap == 0);
     finer += plan.mesh.axes() > t.axes();
@@ -97,7 +98,7 @@ TEST_CASE("the plan is that of enumeration on each mesh, also below a memory lim
       }
       auto const plan = search::optimal_factored(net, t, m);
       CHECK(plan.memory <= m.memory);
-      CHECK(plan.seconds == doctest::Approx(least).epsilon(1e-9));
+      CHECK(plan.seconds == relative(least));
       limited += part < 10;
     }
   }

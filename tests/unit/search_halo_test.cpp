@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/plans.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/describe.hpp>
@@ -156,14 +157,14 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});
   CHECK(inside.backward == inside.forward);
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
-  CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
-  CHECK(cost.seconds() == doctest::Approx(2 * cost.forward));
+  CHECK(cost.forward == ashlar_test::relative(2 * 2e-6 + 480 * 4 * 1e-10));
+  CHECK(cost.seconds() == ashlar_test::relative(2 * cost.forward));
   // With two nodes, each rank has only one neighbour, and the four ranks of a node share the node's
   // link.
   auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
   CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
   CHECK(search::halo_seconds(spec, along_node, t, m, 4).forward ==
-        doctest::Approx(5e-6 + 480 * 4 * 4e-9));
+        ashlar_test::relative(5e-6 + 480 * 4 * 4e-9));
   CHECK(search::halo_seconds(spec, rows_split(spec, ashlar::parse_placement("S(0),S(1)")), t, m, 4)
             .seconds() == 0);
   // While the layer runs, x and dx with their halos need memory: 8 + 2 rows of 2 images with 6
@@ -211,11 +212,11 @@ TEST_CASE("with halos the exact search still finds what enumeration finds") {
   for (auto const& t : {topology{{"gpu", 4}}, topology{{"node", 2}, {"gpu", 2}}}) {
     auto const best = search::exhaustive(net, t, fast);
     auto const plan = search::optimal(net, t, fast);
-    CHECK(plan.seconds == doctest::Approx(best.seconds).epsilon(1e-12));
+    CHECK(plan.seconds == ashlar_test::relative(best.seconds));
     CHECK(splits_of_rows(net, plan) > 0);
-    CHECK(total_cost(net, plan, fast).seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
+    CHECK(total_cost(net, plan, fast).seconds() == ashlar_test::relative(plan.seconds));
     auto const all = breakdown(net, plan, fast).total;
-    CHECK(all.seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
+    CHECK(all.seconds() == ashlar_test::relative(plan.seconds));
   }
 }
 
@@ -230,7 +231,7 @@ TEST_CASE("no row that pays for halos replaces one that does not") {
       for (double const alpha : {1e-9, 1e-5}) {
         ashlar::machine const m{{alpha, beta}, {alpha, beta}, 1e12, 1e8, 0};
         CHECK(search::optimal(net, t, m).seconds ==
-              doctest::Approx(search::exhaustive(net, t, m).seconds).epsilon(1e-12));
+              ashlar_test::relative(search::exhaustive(net, t, m).seconds));
       }
 }
 
@@ -279,6 +280,5 @@ TEST_CASE("rows of large images are split only if there are fewer images than ra
   };
   CHECK(plan_for({1, 3, 1024, 1024}, true) < 0.8 * plan_for({1, 3, 1024, 1024}, false));
   CHECK(plan_for({2, 3, 1024, 1024}, true) < plan_for({2, 3, 1024, 1024}, false));
-  CHECK(plan_for({64, 3, 32, 32}, true) ==
-        doctest::Approx(plan_for({64, 3, 32, 32}, false)).epsilon(1e-12));
+  CHECK(plan_for({64, 3, 32, 32}, true) == ashlar_test::relative(plan_for({64, 3, 32, 32}, false)));
 }

@@ -5,6 +5,7 @@
 // usual baselines, and a small network whose optimum the test also finds by enumeration.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -72,7 +73,7 @@ TEST_CASE("the optimum of a small net of images is that of enumeration") {
   for (auto const& t : {ashlar::topology{{"gpu", 4}}, ashlar::topology{{"node", 2}, {"gpu", 2}}}) {
     auto const best = search::exhaustive(net, t, ashlar::machines::workstation);
     CHECK(search::optimal(net, t, ashlar::machines::workstation).seconds ==
-          doctest::Approx(best.seconds).epsilon(1e-12));
+          ashlar_test::relative(best.seconds));
   }
 }
 
@@ -118,11 +119,10 @@ TEST_CASE("redundant rows change neither the lower bound nor the optimum") {
         for (std::size_t l = 0; l < net.layers.size(); ++l)
           fewer += less.layers[l].rows.size() < net.layers[l].rows.size();
         double const bound = bound_on_rows(net, t, m);
-        CHECK(bound_on_rows(less, t, m) == doctest::Approx(bound).epsilon(1e-9));
+        CHECK(bound_on_rows(less, t, m) == ashlar_test::relative(bound));
         search::search_on_mesh<-1> search(net, t, m);
-        CHECK(search.bound() == doctest::Approx(bound).epsilon(1e-9));
-        CHECK(search.plan().seconds ==
-              doctest::Approx(search::optimal(net, t, m).seconds).epsilon(1e-9));
+        CHECK(search.bound() == ashlar_test::relative(bound));
+        CHECK(search.plan().seconds == ashlar_test::relative(search::optimal(net, t, m).seconds));
       }
   }
   CHECK(fewer > 20);

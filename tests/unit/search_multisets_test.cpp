@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -32,7 +33,7 @@ double least_seconds(search::problem const& net, ashlar::topology const& t,
 void check_plan(search::plan const& plan, search::problem const& net, ashlar::topology const& t,
                 ashlar::machine const& m) {
   CHECK(plan.mesh == t);
-  CHECK(plan.seconds == doctest::Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
+  CHECK(plan.seconds == relative(total_cost(net, plan, m).seconds()));
   CHECK(plan.memory == memory_per_rank(net, plan));
   for (int i = 0; i < net.size(); ++i) {
     CHECK(is_legal(plan[i], net.spec(i), t));
@@ -74,7 +75,7 @@ TEST_CASE("on random nets and machines the cost is that of dynamic programming o
     CHECK(found.seconds >= least * (1 - 1e-9));
     CHECK(found.seconds * (1 - found.gap) <= least * (1 + 1e-9));
     proved += found.gap == 0;
-    CHECK(optimal(net, t, m).seconds == doctest::Approx(least).epsilon(1e-9));
+    CHECK(optimal(net, t, m).seconds == relative(least));
   }
   CHECK(proved > cases / 2);
 }
@@ -85,7 +86,7 @@ TEST_CASE("on four axes") {
   for (auto const& net : {mlp(3, 64, 32), mlp(5, 6, 10)}) {
     auto const plan = optimal(net, t, m);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds == doctest::Approx(least_seconds(net, t, m)).epsilon(1e-9));
+    CHECK(plan.seconds == relative(least_seconds(net, t, m)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/exhaustive.hpp>
@@ -20,7 +21,6 @@ namespace ashlar_test {
 namespace {
 
 using ashlar::parse_topology;
-using doctest::Approx;
 
 /// Checks that the costs stored in a plan equal those computed from its placements.
 void check_claims(search::problem const& net, search::plan const& plan, ashlar::machine const& m) {
@@ -65,7 +65,7 @@ TEST_CASE("the optimum costs what exhaustive search finds, and as much as its sc
   for_random_cases(1, 400, 2e5, [&](auto const& net, auto const& t, auto const& m, auto&) {
     auto const best = optimal(net, t, m);
     auto const all = exhaustive(net, t, m);
-    CHECK(best.seconds == Approx(all.seconds).epsilon(1e-9));
+    CHECK(best.seconds == relative(all.seconds));
     CHECK(best.gap == 0);
     check_claims(net, best, m);
     check_claims(net, all, m);
@@ -98,7 +98,7 @@ TEST_CASE(
       auto const all = exhaustive(net, t, m);
       CHECK(best.memory <= m.memory);
       CHECK(best.gap == 0);
-      CHECK(best.seconds == Approx(all.seconds).epsilon(1e-9));
+      CHECK(best.seconds == relative(all.seconds));
       check_claims(net, best, m);
       limited += m.memory < fastest.memory;
     }

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/io/plan_page.hpp>
 #include <ashlar/search/algorithms.hpp>
@@ -51,7 +52,7 @@ TEST_CASE("the seconds of all elements add up to those of the timeline") {
   auto const b = overlap_of(net, plan, m);
   CHECK(b.turns == 2);
   CHECK(b.seconds() < b.serial);
-  CHECK(b.seconds() == doctest::Approx(b.when.work + b.when.exposed).epsilon(1e-12));
+  CHECK(b.seconds() == relative(b.when.work + b.when.exposed));
   CHECK(b.when.hidden() > 0);
   CHECK(b.when.exposed > 0);
   search::element_time sum, of_lines;
@@ -71,9 +72,9 @@ TEST_CASE("the seconds of all elements add up to those of the timeline") {
     of_lines.exposed += line.time.exposed;
   }
   for (auto const& all : {sum, of_lines}) {
-    CHECK(all.work == doctest::Approx(b.when.work).epsilon(1e-12));
-    CHECK(all.communication == doctest::Approx(b.when.communication).epsilon(1e-12));
-    CHECK(all.exposed == doctest::Approx(b.when.exposed).epsilon(1e-9));
+    CHECK(all.work == relative(b.when.work));
+    CHECK(all.communication == relative(b.when.communication));
+    CHECK(all.exposed == relative(b.when.exposed));
   }
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("transfers of a timeline share their link one after the other, and fil
   }
   for (std::size_t tier : {0u, 1u}) {
     CHECK(busy[tier] > 0);
-    CHECK(busy[tier] == doctest::Approx(b.when.busy[tier]).epsilon(1e-9));
+    CHECK(busy[tier] == relative(b.when.busy[tier]));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -92,7 +93,7 @@ TEST_CASE("the overlapped plan is near the fastest of all, and its bound below i
     auto const found = search::optimal(asked, t, m);
     INFO(n, " ", net.interleaved, " of ", net.micro_batches, " gap ", found.gap);
     CHECK(found.interleaved == net.interleaved);
-    CHECK(found.seconds == doctest::Approx(overlapped_seconds(net, found, m)).epsilon(1e-12));
+    CHECK(found.seconds == relative(overlapped_seconds(net, found, m)));
     CHECK(found.seconds >= least * (1 - 1e-9));
     CHECK(found.seconds * (1 - found.gap) <= least * (1 + 1e-9));
     CHECK(found.seconds <= least * 1.1);

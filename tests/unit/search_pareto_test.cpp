@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/pareto.hpp>
@@ -33,11 +34,11 @@ TEST_CASE("the front of small nets holds against enumeration") {
     auto const front = memory_front(net, t, m, {.limits = 6});
     longest = std::max(longest, front.plans.size());
     auto const fastest = exhaustive(net, t, m);
-    CHECK(front.plans.front().seconds == doctest::Approx(fastest.seconds).epsilon(1e-9));
+    CHECK(front.plans.front().seconds == relative(fastest.seconds));
     for (std::size_t i = 0; i < front.plans.size(); ++i) {
       auto const& p = front.plans[i];
       m.memory = p.memory;
-      CHECK(p.seconds == doctest::Approx(exhaustive(net, t, m).seconds).epsilon(1e-9));
+      CHECK(p.seconds == relative(exhaustive(net, t, m).seconds));
       CHECK(p.gap == 0);
       if (i == 0) continue;
       CHECK(p.memory < front.plans[i - 1].memory);

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/search/cut_text.hpp>
@@ -108,7 +109,7 @@ TEST_CASE(
       });
       auto const found = search::pipeline(make, t, machine,
                                           {{parts}, {batches}, {name}, {2}, true});
-      CHECK(found.seconds() == doctest::Approx(best).epsilon(1e-9));
+      CHECK(found.seconds() == relative(best));
       CHECK(found.lower_bound <= found.seconds());
       inside += !found.skips.empty();
       apart += tied && found.stages[0].last <= net.ties[0].later;

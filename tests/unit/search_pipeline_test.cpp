@@ -15,6 +15,7 @@
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/explain_pipeline.hpp>
@@ -338,9 +339,9 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
           for (int j = 0; j < s; ++j) {
             auto const& now = p.stages[std::size_t(j)];
             auto const& before = kept.stages[std::size_t(j)];
-            CHECK(now.forward == Approx(before.forward));
+            CHECK(now.forward == relative(before.forward));
             CHECK(now.sent == before.sent);
-            CHECK(now.seconds == Approx(before.seconds + seconds_again(net, p, j, cluster)));
+            CHECK(now.seconds == relative(before.seconds + seconds_again(net, p, j, cluster)));
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
             check_stage_memory(net, p, j, mesh, cluster);
             check_stage_memory(net, kept, j, mesh, cluster);
@@ -370,11 +371,11 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
           double const replayed = replay(forward, backward, m);
           CHECK(replayed <= (sum + (m - 1) * most) * (1 + 1e-12));
           CHECK(replayed >= m * most * (1 - 1e-12));
-          CHECK(p.seconds() == Approx(simulated(p)));
+          CHECK(p.seconds() == relative(simulated(p)));
           CHECK(p.seconds() >= replayed * (1 - 1e-12));
           // The work of all elements adds up to the work of the stages.
           auto const parts = search::breakdown(net, p, cluster);
-          CHECK(parts.total.work == Approx([&] {
+          CHECK(parts.total.work == relative([&] {
                   double work = 0;
                   for (auto const& stage : p.stages) work += m * stage.work;
                   return work;
@@ -422,8 +423,8 @@ TEST_CASE("the sums of a cut are the seconds of its stages, also of recomputed e
       for (bool const joined : {false, true}) {
         auto const sums = costs.stage(first, last, joined);
         auto const own = model.stage(sums.first, sums.last, joined);
-        CHECK(sums.seconds == Approx(own.seconds).epsilon(1e-9));
-        CHECK(sums.forward == Approx(own.forward).epsilon(1e-9));
+        CHECK(sums.seconds == relative(own.seconds));
+        CHECK(sums.forward == relative(own.forward));
         again += model[sums.first].reenter;
       }
   CHECK(costs.units() == 5);
@@ -438,8 +439,8 @@ TEST_CASE("one stage is the unchanged chain") {
     auto const piped = search::pipeline(net_of(2), t, cluster, {{1}, {m}});
     CHECK(piped.stages.size() == 1);
     CHECK(piped.axis == -1);
-    CHECK(piped.seconds() == Approx(plain.seconds).epsilon(1e-9));
-    CHECK(piped.chosen.communication_seconds == Approx(plain.communication_seconds).epsilon(1e-9));
+    CHECK(piped.seconds() == relative(plain.seconds));
+    CHECK(piped.chosen.communication_seconds == relative(plain.communication_seconds));
     CHECK(piped.chosen.memory == plain.memory);
     CHECK(piped.bubble == 0);
     CHECK(piped.chosen.gap < 1e-9);
@@ -512,8 +513,8 @@ TEST_CASE("stages, their seconds and their memory") {
     most = std::max(most, 8 * s.seconds + s.synchronize);
     memory = std::max(memory, s.memory);
   }
-  CHECK(piped.seconds() == Approx(simulated(piped)));
-  CHECK(piped.bubble == Approx(piped.seconds() - most));
+  CHECK(piped.seconds() == relative(simulated(piped)));
+  CHECK(piped.bubble == relative(piped.seconds() - most).scale(piped.seconds()));
   CHECK(piped.exposed > 0);
   CHECK(piped.exposed < piped.bubble);
   CHECK(piped.chosen.memory == memory);
@@ -521,7 +522,7 @@ TEST_CASE("stages, their seconds and their memory") {
   CHECK(piped.lower_bound > 0.5 * piped.seconds());
   // The two inner stages are equal, but the earlier stage holds the activations of more
   // micro-batches.
-  CHECK(piped.stages[1].seconds == Approx(piped.stages[2].seconds));
+  CHECK(piped.stages[1].seconds == relative(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
   // At each stage boundary, the activation crosses forward and its gradient backward, as planned
   // between the two parts of the whole mesh.
@@ -536,8 +537,8 @@ TEST_CASE("stages, their seconds and their memory") {
     };
     auto const &before = piped.stages[std::size_t(j) - 1], &after = piped.stages[std::size_t(j)];
     CHECK(before.sending - before.sending_back ==
-          Approx(crossed(source, c[first - 1].y, target, c[first].x)));
-    CHECK(after.sending_back == Approx(crossed(target, c[first].dx, source, c[first - 1].dy)));
+          relative(crossed(source, c[first - 1].y, target, c[first].x)));
+    CHECK(after.sending_back == relative(crossed(target, c[first].dx, source, c[first - 1].dy)));
   }
 }
 
@@ -551,8 +552,8 @@ TEST_CASE("the search takes the fastest of the permitted pipelines") {
     bound = std::min(bound, one.lower_bound);
     CHECK(one.lower_bound <= one.seconds());
   }
-  CHECK(best.seconds() == Approx(least));
-  CHECK(best.lower_bound == Approx(bound));
+  CHECK(best.seconds() == relative(least));
+  CHECK(best.lower_bound == relative(bound));
   // If the links between nodes are slow, a pipeline is faster than data parallelism, because its
   // stages send less than the synchronization of gradients would.
   ashlar::machine slow = cluster;
@@ -611,7 +612,7 @@ TEST_CASE("the segments that the problem demands are recomputed") {
   auto const plain = search::optimal(again(3)(2), t, cluster);
   auto const one = search::pipeline(again(3), t, cluster, {{1}, {2}});
   CHECK(one.chosen.recomputed == 3);
-  CHECK(one.seconds() == Approx(plain.seconds).epsilon(1e-9));
+  CHECK(one.seconds() == relative(plain.seconds));
   CHECK(one.chosen.memory == plain.memory);
   auto const two = search::pipeline(again(3), t, cluster, {{2}, {2}});
   CHECK(two.stages[0].recomputed == 2);
@@ -666,7 +667,7 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
       best += found.seconds() <= least * (1 + 1e-9);
       recomputed += found.chosen.recomputed > 0;
       // With one rank per stage, only the numbers of recomputed segments remain to be chosen.
-      if (!placed) CHECK(found.seconds() == Approx(least).epsilon(1e-9));
+      if (!placed) CHECK(found.seconds() == relative(least));
     }
   }
   CHECK(limits_tried > 50);
@@ -760,7 +761,7 @@ TEST_CASE("a search for plans below a known time stops at it") {
   auto const best = search::optimal(net, t, m);
   auto const same = search::optimal(net, t, m, search::any_choice{},
                                     {.known = best.seconds * (1 + 1e-3)});
-  CHECK(same.seconds == Approx(best.seconds).epsilon(1e-9));
+  CHECK(same.seconds == relative(best.seconds));
   for (std::int64_t const labels : {0, 1'000'000}) {
     double const known = best.seconds * (1 - best.gap) * 0.999;
     auto const none = search::optimal(net, t, m, search::any_choice{}, {labels, known});

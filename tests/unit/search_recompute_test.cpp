@@ -8,6 +8,7 @@
 // - Under a memory limit, the search must recompute the best number of segments.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/search/breakdown.hpp>
@@ -126,21 +127,20 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       auto none = plan;
       none.recomputed = 0;
       auto const before = total_cost(net, none, m), more = added(net, plan, m);
-      CHECK(plan.seconds == doctest::Approx(before.seconds() + more.seconds()));
-      CHECK(plan.communication_seconds ==
-            doctest::Approx(before.communication + more.communication));
+      CHECK(plan.seconds == relative(before.seconds() + more.seconds()));
+      CHECK(plan.communication_seconds == relative(before.communication + more.communication));
       auto told = plan;
       predict(told, net, m);
-      CHECK(told.seconds == doctest::Approx(plan.seconds));
+      CHECK(told.seconds == relative(plan.seconds));
       CHECK(told.memory == plan.memory);
       CHECK(plan.memory == high_water(build(net, plan, m)).peak);
       auto const parts = breakdown(net, plan, m);
       CHECK(parts.memory() == plan.memory);
-      CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
+      CHECK(parts.total.seconds() == relative(plan.seconds));
       // With a filter, even one that permits everything, the search takes another code path. This
       // code path must find the same cost.
       auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
-      CHECK(other.seconds == doctest::Approx(plan.seconds));
+      CHECK(other.seconds == relative(plan.seconds));
     }
   }
 }
@@ -277,7 +277,7 @@ TEST_CASE("below a memory limit the best number of segments is recomputed") {
       ++limits;
       auto const plan = optimal(net, t, m);
       CHECK(plan.memory <= m.memory);
-      CHECK(plan.seconds == doctest::Approx(best).epsilon(1e-9));
+      CHECK(plan.seconds == relative(best));
       CHECK(plan.gap <= 1e-9);
       recomputed += plan.recomputed > 0;
     }

@@ -4,6 +4,7 @@
 // Tests the schedule of a step in execution order, and the plans of known parallel layouts.
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/placement/text.hpp>
@@ -109,8 +110,8 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
   auto const one = total_cost(c.net, c.plan, m);
   c.net.micro_batches = 3;
   auto const three = total_cost(c.net, c.plan, m);
-  CHECK(three.communication == doctest::Approx(once + 3 * each));
-  CHECK(three.work == doctest::Approx(3 * one.work));
+  CHECK(three.communication == relative(once + 3 * each));
+  CHECK(three.work == relative(3 * one.work));
 }
 
 TEST_CASE("memory is the largest number of bytes held at one time") {

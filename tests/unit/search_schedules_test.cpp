@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/describe.hpp>
@@ -108,7 +109,7 @@ TEST_CASE("the search finds the fastest of all cuts, schedules and warm-ups") {
           continue;
         }
         auto const found = search::pipeline(chain, t, m, how);
-        CHECK(found.seconds() == doctest::Approx(least).epsilon(1e-9));
+        CHECK(found.seconds() == relative(least));
         CHECK(found.lower_bound <= least * (1 + 1e-9));
         limited += tight;
         auto const& s = found.stages;
@@ -128,7 +129,7 @@ TEST_CASE("the search finds the fastest of all cuts, schedules and warm-ups") {
           ++refused;
           CHECK(message_of(found) != "nothing was thrown");
         } else {
-          CHECK(found().seconds() == doctest::Approx(least).epsilon(1e-9));
+          CHECK(found().seconds() == relative(least));
         }
       }
     }

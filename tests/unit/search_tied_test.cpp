@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -65,7 +66,7 @@ TEST_CASE("the search gives both uses of a tied parameter one storage, and finds
       CHECK(best.problem_hash == search::hash(net));
       auto const all = search::exhaustive(net, t, m);
       CHECK(has_one_storage(net, all));
-      CHECK(best.seconds == doctest::Approx(all.seconds).epsilon(1e-12));
+      CHECK(best.seconds == relative(all.seconds));
       CHECK(best.memory == search::memory_per_rank(net, best));
     }
 }
@@ -122,7 +123,7 @@ TEST_CASE("a tied net within a memory limit") {
   auto const smaller = search::optimal(net, t, m);
   CHECK(has_one_storage(net, smaller));
   CHECK(smaller.memory < fastest.memory);
-  CHECK(smaller.seconds == doctest::Approx(search::exhaustive(net, t, m).seconds).epsilon(1e-12));
+  CHECK(smaller.seconds == relative(search::exhaustive(net, t, m).seconds));
   m.memory = 100;
   CHECK(has(message_of([&] { (void)search::optimal(net, t, m); }), "search::optimal: "));
 }
@@ -157,7 +158,7 @@ TEST_CASE("storages without a plan count in the bound, unless it is proved that 
   CHECK(detail::best_storage(net, t, true, some).gap == 0);
   number = 0, is_proved = false;
   auto const open = detail::best_storage(net, t, true, some);
-  CHECK(open.seconds * (1 - open.gap) == doctest::Approx(least / 2));
+  CHECK(open.seconds * (1 - open.gap) == relative(least / 2));
   are_all = true;
   CHECK_THROWS_AS(detail::best_storage(net, t, true, some), detail::unproven_refusal);
 }
@@ -218,8 +219,7 @@ TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a
   net.ties = {};
   auto const apart = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);
   CHECK(one > 0);
-  CHECK(priced.stages[1].synchronize ==
-        doctest::Approx(apart.stages[1].synchronize + 2 * one).epsilon(1e-12));
+  CHECK(priced.stages[1].synchronize == relative(apart.stages[1].synchronize + 2 * one));
   CHECK(priced.stages[0].synchronize == apart.stages[0].synchronize);
 }
 

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -73,7 +74,7 @@ TEST_CASE("the search finds the best of all plans, at every memory limit") {
         auto const all = std::numeric_limits<std::int64_t>::max();
         double const best = least_seconds(net, t, m, all, true, &memories);
         m.memory = 0;
-        CHECK(search::optimal(net, t, m).seconds == doctest::Approx(best).epsilon(1e-9));
+        CHECK(search::optimal(net, t, m).seconds == relative(best));
         std::sort(memories.begin(), memories.end());
         memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
         for (std::size_t k = 0; k < memories.size(); k += 1 + memories.size() / 12) {
@@ -83,7 +84,7 @@ TEST_CASE("the search finds the best of all plans, at every memory limit") {
           CHECK(plan.memory <= memories[k]);
           CHECK(plan.gap == 0);
           double const here = least_seconds(net, t, m, memories[k], true);
-          CHECK(plan.seconds == doctest::Approx(here).epsilon(1e-9));
+          CHECK(plan.seconds == relative(here));
           apart += updates_apart(plan);
           ++limits;
         }
@@ -109,8 +110,7 @@ TEST_CASE("in mixed precision, dividing the update moves fewer bytes than an all
   CHECK(with.seconds < plain.seconds);
   CHECK(with.communication_seconds < plain.communication_seconds);
   CHECK(with.seconds ==
-        doctest::Approx(least_seconds(net, t, m, std::numeric_limits<std::int64_t>::max(), true))
-            .epsilon(1e-9));
+        relative(least_seconds(net, t, m, std::numeric_limits<std::int64_t>::max(), true)));
 }
 
 TEST_CASE("on three axes the search finds the best plan, which updates parameters apart") {
@@ -130,7 +130,7 @@ TEST_CASE("on three axes the search finds the best plan, which updates parameter
                                       [](int, search::layer_choice const&) { return true; });
     CHECK(updates_apart(plan));
     CHECK(plan.gap == 0);
-    CHECK(plan.seconds == doctest::Approx(best.seconds).epsilon(1e-9));
+    CHECK(plan.seconds == relative(best.seconds));
   }
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("on five axes the search, which goes by multisets only, updates parame
   CHECK(plan.gap == 0);
   auto priced = plan;
   search::predict(priced, net, m);
-  CHECK(plan.seconds == doctest::Approx(priced.seconds).epsilon(1e-9));
+  CHECK(plan.seconds == relative(priced.seconds));
   auto without = net;
   without.updates_apart = false;
   CHECK(plan.seconds < search::optimal(without, t, m).seconds);
@@ -159,8 +159,7 @@ TEST_CASE("other algorithms agree with the search, and pins name the placement o
   m.memory = 0;
   auto const t = parse_topology("node=2,gpu=2");
   double const best = search::optimal(net, t, m).seconds;
-  CHECK(search::algorithm_named("exhaustive").run(net, t, m, {}).plan.seconds ==
-        doctest::Approx(best).epsilon(1e-9));
+  CHECK(search::algorithm_named("exhaustive").run(net, t, m, {}).plan.seconds == relative(best));
   auto const pinned = search::pinned_choices(
       net, t,
       {search::parse_pin("0.weight.update=S(0),S(0)"), search::parse_pin("0.weight.store=B,B")});

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -83,7 +84,7 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
     sum += p.received, exposed += p.exposed, seconds += p.seconds;
   CHECK(sum == received);
   CHECK(facts.received == received);
-  CHECK(exposed == doctest::Approx(seconds));
+  CHECK(exposed == relative(seconds));
   auto net = s.net;
   net.overlap = true;
   auto const overlapped = sync::detail::explained(net, s.by("zero1"), s.machine);

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <support/relative.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/describe.hpp>
@@ -93,7 +94,7 @@ TEST_CASE("the memory and seconds of pipelines cover the crossings of tied param
         // A parameter that crosses in shards and has an owner on the other part is gathered there
         // by its owner only. The prediction counts a gather on every rank, so it may be too large.
         if (name.substr(0, 6) == "owners") CHECK(seconds <= predicted_seconds * (1 + 1e-9));
-        else CHECK(seconds == doctest::Approx(predicted_seconds).epsilon(1e-9));
+        else CHECK(seconds == relative(predicted_seconds));
       }
     }
   MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");

@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/relative.hpp>
+#include <support/worse_gap.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/sync/tuning/tune.hpp>
@@ -83,8 +85,8 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
                     {search::bucketing::by_bytes, std::int64_t{1} << 40}};
   auto const one = features_of(space, c);
   CHECK(one.totals[3] == 0);
-  CHECK(one.totals[9] == doctest::Approx(total * beta));
-  CHECK(one.totals[6] == doctest::Approx(one.totals[9]));
+  CHECK(one.totals[9] == relative(total * beta));
+  CHECK(one.totals[6] == relative(one.totals[9]));
   CHECK(one.totals[10] == 1);  // one group
   c.division = {search::bucketing::by_number, 1};
   CHECK(features_of(space, c).totals[10] == double(space.size()));
@@ -97,12 +99,12 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
     c.owners[k] = 3;
   }
   auto const owned = features_of(space, c);
-  CHECK(owned.totals[0] == doctest::Approx(2 * total * beta));
-  CHECK(owned.totals[3] == doctest::Approx(owned.totals[0]));
+  CHECK(owned.totals[0] == relative(2 * total * beta));
+  CHECK(owned.totals[3] == relative(owned.totals[0]));
   CHECK(owned.totals[9] == 0);
   // If parameters are read at use, both ranks of the other node receive their values.
   for (auto& pick : c.picks) ++pick;
-  CHECK(features_of(space, c).totals[3] == doctest::Approx(3 * total * beta));
+  CHECK(features_of(space, c).totals[3] == relative(3 * total * beta));
   for (auto const& f : owned.variables)
     for (auto const& [place, value] : f) {
       CHECK(place < sync::variable_layout::size);
@@ -143,7 +145,7 @@ double worst_gradient(Ranker& ranker, Features const& x) {
     ranker.weights()[k] = w - 1e-5;
     double const less = ranker.score(x);
     ranker.weights()[k] = w;
-    worst = std::max(worst, std::abs(gradient[k] - 1.7 * (more - less) / 2e-5));
+    worst = worse_gap(worst, std::abs(gradient[k] - 1.7 * (more - less) / 2e-5));
   }
   return worst;
 }
