@@ -137,7 +137,8 @@ std::vector<ashlar::port_problem> cases_of_table_2() {
 }
 
 /// Times plans of crossings between the first and the second half of the ranks of a mesh, both
-/// arranged along `axes`. Takes all pairs of placements, or about `most` of them if there are more.
+/// arranged along `axes`. Takes all pairs of placements. If there are more than `most`, takes only
+/// every n-th pair, with the least n for which at most `most` pairs are left.
 void time_plans(std::string const& name, ashlar::topology const& whole,
                 ashlar::topology const& axes, std::size_t most, csv_file& csv) {
   std::vector<ashlar::mesh_part> parts;

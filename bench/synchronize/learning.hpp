@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What sync::tune learns, on clusters whose true figures differ from the assumed ones. Nothing is
-// measured on hardware. A step "takes" the seconds of its timeline on a machine whose figures are
-// the assumed figures, multiplied by factors that are drawn from a seed:
+// Evaluates what sync::tune learns on clusters whose true figures differ from the assumed ones.
+// Nothing is measured on hardware. A step "takes" the seconds of its timeline on a machine whose
+// figures are the assumed figures, multiplied by factors that are drawn from a seed:
 //
 //   alpha and beta of each link   log-uniform between 1/2 and 2
 //   each collective, encoding     log-uniform between 1/1.5 and 1.5
@@ -92,8 +92,8 @@ struct held_out {
 ashlar::sync::corrected_ranker learned(hidden_cluster const& on,
                                        ashlar::sync::trial_log const& log);
 
-/// The tables on learning. Each function prints a line for each case, and appends it to a file in
-/// `folder` if this is not empty:
+/// The tables on learning. Each function prints a line for each case. If `folder` is not empty, the
+/// function also appends a row for the case to a file in this folder:
 ///
 ///   ranking    the accuracy of the prediction, and of the corrected ranker after 20 trials
 ///   transfer   the accuracy on the second cluster: of the prediction; of the ranker after only 100
