@@ -78,12 +78,13 @@ struct held_out {
   std::vector<search::program> programs;
   std::vector<double> seconds;
 
-  /// Draws `count` mutations of the optimum and of the fastest trial of a log. Keeps the mutations
-  /// that are at most 10 % slower than the fastest mutation.
+  /// Draws `count` different mutations of the optimum and of the fastest trial of a log. None of
+  /// them is in the log. Keeps the mutations that are at most 10 % slower than the fastest one.
   static held_out drawn(hidden_cluster const& on, ashlar::sync::trial_log const& log,
                         std::uint64_t seed, int count);
   int pairs() const;
-  /// Returns the share of pairs that the prediction, or the ranker, puts in the right order.
+  /// Returns the share of pairs that the prediction, or the ranker, puts in the right order. A pair
+  /// with equal scores counts as half. Returns 1 if there is no pair.
   double accuracy_of_prediction(hidden_cluster const& on) const;
   double accuracy_of(ashlar::sync::corrected_ranker const& r) const;
 };
