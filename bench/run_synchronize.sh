@@ -48,10 +48,10 @@ mkdir -p "$figures"
 # simulate <mesh> <machine>: simulates a step under every strategy. Keeps only lines with figures.
 simulate() {
   local name="${1//,/_}_${2//[:+]/_}" status=0
-  # The program divides a step into pieces, and transfers progress only between two pieces. On large
-  # meshes a step takes minutes to simulate, so it has fewer pieces. On 8 nodes of 8 ranks and on
-  # 256 ranks the layers have more features, because with 64 features a transfer would be too short
-  # compared with a piece.
+  # The program divides a step into pieces, and transfers progress only between two pieces. On a
+  # mesh of 64 ranks in one axis and on 256 ranks a step takes minutes to simulate, so it has fewer
+  # pieces. On 8 nodes of 8 ranks and on 256 ranks the layers have more features, because with 64
+  # features a transfer would be too short compared with a piece.
   local features=64 pieces=400
   case "$1" in
     *8,gpu=8*) features=256 ;;

@@ -29,8 +29,8 @@ if [ "$quick" = yes ]; then
 fi
 mkdir -p "$figures"
 
-# simulate <name> <mesh> <argument>...: simulates a run and writes its figures, even if the run
-# fails.
+# simulate <name> <mesh> <argument>...: simulates a run and writes its figures to NAME.txt. Does
+# nothing if this file has figures already.
 simulate() {
   local name="$1" mesh="$2" status=0
   shift 2
@@ -47,9 +47,10 @@ simulate() {
   rm "$figures/$name.log"
 }
 
-# simulate_mesh <mesh>: simulates the steps on one mesh. The program divides a step into pieces, and
-# transfers progress only between two pieces. On large meshes a step takes minutes to simulate, so
-# these meshes have fewer ratios of work to communication, and their steps have fewer pieces.
+# simulate_mesh <mesh>: simulates the steps on one mesh, for several ratios of work to
+# communication. The program divides a step into pieces, and transfers progress only between two
+# pieces. On more than 8 ranks a step takes minutes to simulate, so these meshes have fewer ratios,
+# and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
   local of_mesh=("${subjects[@]}")

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the algorithms of each collective on the ranks of this run, and writes a table of the
-// fastest ones. A program uses the table if ASHLAR_COLLECTIVES names the file
-// (comm/mpi/algorithm_file.hpp):
+// Measures the algorithms of all-gather, reduce-scatter and all-reduce on the ranks of this run,
+// and writes a table of the fastest ones. A program uses the table if ASHLAR_COLLECTIVES names the
+// file (comm/mpi/algorithm_file.hpp):
 //
 //   mpirun -n 8 bench/tune_collectives table.txt        takes about a minute
 //   mpirun -n 8 bench/tune_collectives table.txt 1.5 1KiB,64KiB,16MiB

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests on clusters that SimGrid SMPI simulates (tests/smpi/README.md). They run the unmodified
-# library on up to 256 ranks. A program is a file tests/smpi/*.cpp with lines
+# Defines the tests on clusters that SimGrid SMPI simulates (tests/smpi/README.md). They run the
+# unmodified library on up to 256 ranks. A program is a file tests/smpi/*.cpp that has such lines
+# among its first 45 lines:
 #
 #   // run: MESH MACHINE [ARGUMENT]...       one test for each such line: smpi/NAME/MESH/MACHINE
 #   // thorough: MESH MACHINE [ARGUMENT]...  the same, but the test runs only with --thorough
 #   // expect: deadlock                      The test passes if the simulator reports a deadlock.
 #
-# If smpicxx or smpirun is missing, the only test is `smpi`, which is skipped.
+# If smpicxx, smpirun or a BLAS is missing, the only test is `smpi`, which is skipped.
 
 option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
 

@@ -39,8 +39,9 @@ if(NOT version MATCHES "clang")
   return()
 endif()
 
-# `ours` becomes the list of these headers and of all our headers that they include, directly or
-# indirectly. `others` becomes the list of the headers of other libraries that they include.
+# `ours` becomes the list of the headers in HEADERS and of all our headers that these include,
+# directly or indirectly. `others` becomes the list of the headers of other libraries that a header
+# in `ours` includes.
 set(ours ${headers})
 set(others "")
 set(next 0)

@@ -12,8 +12,9 @@
 //
 // Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Our plan is
 // also the best over many meshes: within each link tier (inside a node, between nodes), the ranks
-// are factored into axes in every possible way. The plans of the baselines Megatron and Summa are
-// the best over all meshes of two axes. Only ratios of predicted seconds are reported.
+// are factored into axes in every way that gives a mesh of at most three axes (option --axes). The
+// plans of the baselines Megatron and Summa are the best over all meshes of two axes. Only ratios
+// of predicted seconds are in the final table.
 
 #include <cstdio>
 #include <ctime>
@@ -193,7 +194,8 @@ std::string run(experiment const& e, int most_axes) {
   outcome best;
   std::string best_name, others;
   for (auto const& b : search::baselines()) {
-    // Pipelines are compared among those with this layout only, so its gap is 0 here.
+    // A baseline's gap is 1, because the search has no lower bound on the plans of other layouts.
+    // Here only pipelines of the same layout are compared, so the gap is set to 0.
     auto const it = best_of(e, [&b](auto const& net, auto const& mesh, auto const& m) {
       auto made = b.make(net, mesh, m);
       made.gap = 0;

@@ -28,10 +28,10 @@ struct collective_sample {
 /// Returns the seconds that `m` predicts for the measured step.
 double predicted_seconds(collective_sample const& s, ashlar::machine const& m);
 
-/// Measures every step of every group at every size. Sizes are in bytes. Calls rotate through
-/// several source buffers of `cold` bytes in total, and through as many target buffers. `cold` must
-/// be larger than every cache. Every result is checked before anything is timed. Throws if a result
-/// is wrong. Collective.
+/// Measures every step of every group at every size. Sizes are in bytes. Successive calls use
+/// successive source buffers, of about `cold` bytes in total, and as many target buffers. There is
+/// at least one buffer of each kind. `cold` must be larger than every cache. Every result is
+/// checked before anything is timed. Throws if a result is wrong. Collective.
 std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<group> const& groups,
                                                    std::vector<std::int64_t> const& sizes,
                                                    std::int64_t cold, effort const& how);

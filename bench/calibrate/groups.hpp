@@ -100,9 +100,10 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
   return all;
 }
 
-/// Returns the steps to measure on a group, with tensors of about `bytes` bytes:
+/// Returns the steps to measure on a group of m ranks, with tensors of about `bytes` bytes, but of
+/// m x m elements or more:
 ///
-/// - For a group along two axes that does not contain all ranks, only a permute.
+/// - For a group along two axes of one link tier, only a permute.
 /// - For any other group, all-gathers, reduce-scatters, all-to-alls and an all-reduce. All but the
 ///   all-reduce are measured along dimension 0 and along dimension 1, since plans contain both
 ///   cases.
@@ -116,7 +117,8 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   };
   auto sums = whole;
   for (auto const a : g.axes) sums = sums.with(a, ashlar::partial());
-  // The extents are nearly square, and the number of ranks in the group divides both extents.
+  // The number of ranks in the group divides both extents. Unless the tensor is very small, there
+  // are one to four times as many columns as rows.
   std::int64_t const m = g.members, elements = bytes / std::int64_t(sizeof(float));
   std::int64_t rows = m;
   while (4 * rows * rows <= elements) rows *= 2;

@@ -5,8 +5,8 @@
 //
 //   save, resume   saves or resumes a training of a GPT with AdamW, whose checkpoint has about the
 //                  given size on all ranks together
-//   raw            every rank only writes as many bytes to a file, in blocks of 8 MiB, and calls
-//                  fsync, or only reads these bytes
+//   raw            on every rank, writes a file as large as the rank's file of the checkpoint, in
+//                  blocks of 8 MiB, and calls fsync; or reads this file
 //   step beside    runs a training step while a checkpoint is being written in the background, and
 //                  compares it with a step without a checkpoint
 //
@@ -74,7 +74,7 @@ void run(int argc, char** argv) {
   if (!bytes) throw ashlar::error("--size", "\"" + size + "\" is not a size, such as 1GB.");
 
   ashlar::mesh const mesh(env.world(), {{"gpu", env.size()}});
-  // A layer has 12 d² parameters, each with its value and two moments, all in float.
+  // A layer has about 12 d² parameters. Each has a value and two moments, all in float.
   constexpr int d = 512, heads = 8, context = 64, batch = 1;
   auto const layers = std::max(1, static_cast<int>(double(*bytes) / (12.0 * d * d * 3 * 4)));
   auto const net = nn::chain(nn::embedding(256, d), nn::repeat(layers, nn::gpt_block(d, heads)),

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares algorithms that order the tasks of a crossing of a tensor from one mesh to another:
-// ours, and those of the paper on cross-mesh resharding. Runs in one process on one core. For each
-// set of problems and each algorithm, the program prints how much longer than the lower bound the
-// orders are, and the CPU time that the algorithm took. Then it prints how long planning a whole
-// crossing takes, including the redistributions before and after it.
+// ours, and those of the paper on cross-mesh resharding. A task is a piece of the tensor that some
+// ports need, and a port is the network interface of a node (plan/crossing/port_task.hpp). Runs in
+// one process on one core. For each set of problems and each algorithm, the program prints how much
+// longer than the lower bound the orders are, and the CPU time that the algorithm took. Then it
+// prints how long planning a whole crossing takes, including the redistributions before and after
+// it.
 //
 //   bench/crossing --csv orders.csv --plans plans.csv
 //
@@ -137,7 +139,8 @@ std::vector<ashlar::port_problem> cases_of_table_2() {
 }
 
 /// Times plans of crossings between the first and the second half of the ranks of a mesh, both
-/// arranged along `axes`. Takes all pairs of placements, or about `most` of them if there are more.
+/// arranged along `axes`. Takes all pairs of placements. If there are more than `most`, takes only
+/// every n-th pair, with the least n for which at most `most` pairs are left.
 void time_plans(std::string const& name, ashlar::topology const& whole,
                 ashlar::topology const& axes, std::size_t most, csv_file& csv) {
   std::vector<ashlar::mesh_part> parts;

@@ -60,8 +60,8 @@ std::vector<move> moves() {
           {"all-to-all", "ncclAlltoAll", rows, columns}};
 }
 
-/// An NCCL communicator of all ranks of the mesh, made as in a program without ashlar. Its calls
-/// return when their work is enqueued on the stream.
+/// An NCCL communicator of all ranks of the mesh, made by direct calls of NCCL. run() returns when
+/// its work is enqueued on the stream.
 class bare_ranks {
  public:
   explicit bare_ranks(nccl::mesh const& mesh) : members_(mesh.ranks()) {

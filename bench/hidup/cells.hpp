@@ -7,7 +7,8 @@
 //
 //   cell         a net on a cluster, with a bandwidth between machines and a batch per GPU
 //   problem_of   describes a training step of a cell in some number of micro-batches
-//   ours         finds the plan with the least overlapped seconds, in one or in two micro-batches
+//   ours         finds the plan whose step, with overlap, takes the fewest seconds, in one or in
+//                two micro-batches
 //   theirs       finds the plan of the paper's search
 //
 // The paper does not state these values:
@@ -67,8 +68,9 @@ struct outcome {
 outcome timed(search::problem const& net, search::plan const& plan, ashlar::machine const& m,
               bool overlap);
 
-/// Returns the plan with the least overlapped seconds for this number of micro-batches, all of
-/// which take turns.
+/// Returns the plan whose step, with overlap, takes the fewest seconds for this number of
+/// micro-batches. All micro-batches of the step take turns: while the redistributions of one run,
+/// another one computes (step/turns.hpp).
 outcome ours_in(cell const& c, int micro_batches, ashlar::topology const& mesh,
                 ashlar::machine const& m);
 /// Returns the faster of two plans, one for one micro-batch and one for two. The gap of the result

@@ -90,7 +90,7 @@ class comparison {
   csv_file table_;
 };
 
-/// Figures 6 and 7: cluster A with one to eight machines.
+/// Prints figures 6 and 7: the plans on cluster A with one to eight machines.
 void gpus(arguments const& args) {
   comparison rows(args, "gpus");
   for (auto const& name : hidup_nets)
@@ -98,8 +98,8 @@ void gpus(arguments const& args) {
       if (!args.quick || nodes < 2) rows.add({name, nodes, 8, 9.71});
 }
 
-/// Figure 8: cluster B with the bandwidths that the paper names, and with the bandwidth of cluster
-/// A.
+/// Prints figure 8: the plans on cluster B with the bandwidths that the paper names, and with the
+/// bandwidth of cluster A.
 void bandwidth(arguments const& args) {
   comparison rows(args, "bandwidth");
   for (auto const& name : hidup_nets)
@@ -107,8 +107,8 @@ void bandwidth(arguments const& args) {
       if (!args.quick || gbit > 30) rows.add({name, 2, 4, gbit});
 }
 
-/// The nets and bandwidths of figure 8 on a mesh of one axis, on which each rank has its own
-/// machine.
+/// Prints the plans for the nets and bandwidths of figure 8 on a mesh of one axis, on which each
+/// rank has its own machine.
 void one_axis(arguments const& args) {
   comparison rows(args, "one_axis");
   for (auto const& name : hidup_nets)
@@ -116,14 +116,15 @@ void one_axis(arguments const& args) {
       if (!args.quick || gbit > 30) rows.add({name, 4, 1, gbit});
 }
 
-/// Figure 9: different numbers of samples per GPU.
+/// Prints figure 9: the plans for different numbers of samples per GPU.
 void batches(arguments const& args) {
   comparison rows(args, "batches");
   for (int samples : {8, 16, 32, 64, 128})
     if (!args.quick || samples == 8) rows.add({"bert-sgmoe", 2, 4, 100, samples});
 }
 
-/// Table 4: what a step of BERT-SGMoE consists of.
+/// Prints table 4: the seconds of computation and of communication in a step of BERT-SGMoE, and how
+/// much of them overlaps.
 void breakdown(arguments const& args) {
   csv_file table(path_of(args, "breakdown"),
                  "nodes,gbit,system,wall,total,work,communication,overlap,bound");
@@ -146,7 +147,7 @@ void breakdown(arguments const& args) {
   }
 }
 
-/// Table 3: the most bytes that a rank needs on one machine of 4 GPUs.
+/// Prints table 3: the most bytes that a rank needs on one machine of 4 GPUs.
 void memory(arguments const& args) {
   csv_file table(path_of(args, "memory"), "net,ours,hidup,data_parallel,expert_parallel");
   for (auto const& name : hidup_nets) {
@@ -156,9 +157,9 @@ void memory(arguments const& args) {
   }
 }
 
-/// Table 5: the seconds of plans that were searched for wrongly measured machines, divided by the
-/// seconds of the plan that was searched for the true machine. All seconds are those on the true
-/// machine.
+/// Prints table 5: the seconds of plans that were searched for wrongly measured machines, divided
+/// by the seconds of the plan that was searched for the true machine. All seconds are those on the
+/// true machine.
 void noise(arguments const& args) {
   csv_file table(path_of(args, "noise"), "noise,trials,mean,worst");
   cell const c{"bert-sgmoe", 2, 4, 100};
@@ -199,8 +200,9 @@ void noise(arguments const& args) {
   }
 }
 
-/// Figures 11 and 12, for each bandwidth: how many parameters are stored replicated, split but
-/// gathered for use, or split, and how many of the four gatings read tokens that are not split.
+/// Prints figures 11 and 12, for each bandwidth: how many parameters are stored replicated, stored
+/// split but gathered for use, and split in use. Of the four gatings, prints how many read tokens
+/// that are not split over the machines, and how many read tokens that are not split at all.
 void placements(arguments const& args) {
   csv_file table(path_of(args, "placements"),
                  "gbit,system,replicated,gathered,split,gatings,whole_on_nodes,whole_everywhere");
@@ -231,7 +233,7 @@ void placements(arguments const& args) {
   }
 }
 
-/// Figure 14: the CPU seconds of the searches for different numbers of layers and of GPUs.
+/// Prints figure 14: the CPU seconds of the searches for different numbers of layers and of GPUs.
 void search_time(arguments const& args) {
   csv_file table(path_of(args, "search_time"), "layers,nodes,gpus,ours,gap,hidup");
   auto const row = [&](cell const& c) {

@@ -105,7 +105,7 @@ cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
 }
 
 /// Returns a contestant that computes a local square product of order n on every rank, without
-/// communication. Its speed is an upper bound of the speeds of all other contestants.
+/// communication. Its speed is about the highest that the other contestants can reach.
 template <class T>
 contestant roof(std::int64_t n) {
   auto const a = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n * n), T(0.5));

@@ -26,8 +26,8 @@ namespace nn = ashlar::nn;
 using ashlar_bench::placed_layer;
 
 /// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. The benchmarks
-/// report floating-point operations if the pass contains GEMMs, otherwise the bytes that the pass
-/// reads and writes.
+/// report the floating-point operations of all ranks if the pass contains GEMMs. If not, they
+/// report the bytes that one rank reads and writes.
 template <int XRank, class Layer>
 void add_layer(suite& all, std::string const& name, std::string const& sizes, Layer const& layer,
                ashlar::shape const& x) {
@@ -39,7 +39,6 @@ void add_layer(suite& all, std::string const& name, std::string const& sizes, La
               of->forward();
               double const flops = forward ? spec.forward_flops : spec.backward_flops;
               double const values = forward ? spec.forward_values : spec.backward_values;
-              // The bytes that one rank reads and writes
               double const bytes = values * sizeof(float) / double(ranks.ranks);
               counts const per_run{flops > 0 ? 0 : bytes, 0, flops};
               if (forward) return {[of] { of->forward(); }, per_run};

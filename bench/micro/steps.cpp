@@ -3,7 +3,7 @@
 
 // Measures each kind of redistribution step, by a redistribution whose plan is this one step. A
 // benchmark is named step/KIND/CASE/bytes:N, where the whole tensor of double has N bytes.
-// bench/redistribute compares the same steps on the same tensors with MPI.
+// bench/redistribute compares most of these steps with MPI, on the same tensors.
 //
 // The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
 // a square. A redistribution is left out if the redistribution's plan on this mesh is not a single

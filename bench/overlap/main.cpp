@@ -288,9 +288,9 @@ void measure_plain(std::string const& net, Net const& layers, search::plan const
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
                    MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
-  // On this network, communication takes as long as computation, so every optimization pays off.
   auto first = nn::place<float>(layers, m, plan, 7);
   auto const p = first.program();
+  // On the network `slow`, communication takes as long as computation, so overlap saves much time.
   auto const slow = network_for(p, usual, 1e-9, step::timeline_of(p, usual).work);
   auto second = nn::place<float>(layers, m, plan, 7), third = nn::place<float>(layers, m, plan, 7);
   train::trainer planned(first, train::adam_w{.lr = 1e-4});

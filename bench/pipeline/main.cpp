@@ -4,7 +4,8 @@
 // Measures the training of a small GPT in pipeline stages, one on each rank. These trainings take
 // turns:
 //
-//   1f1b, eager   steps of a pipeline, whose transfers go on while the stages compute
+//   1f1b, eager   steps of a pipeline with the schedule 1F1B or eager-1F1B
+//                 (step/pipeline/warm_up.hpp), whose transfers go on while the stages compute
 //   waiting       steps of 1F1B in which each send and each receive is waited for at once
 //   independent   steps of one-rank trainings of the whole net, on all ranks at the same time
 //
@@ -14,8 +15,8 @@
 // layers in the independent training. The replay of the schedule (step/pipeline/replay.hpp)
 // predicts a step and its bubble from the measured times of the passes. The program adds to the
 // predicted step the measured time of what follows the passes on the first rank: the norm of the
-// gradients and the updates. Figures are medians. A ratio is the median of the ratios of single
-// turns.
+// gradients and the updates. Figures are medians. The ratio of two trainings is the median of the
+// ratios of single turns.
 
 #include <cstdio>
 #include <map>
@@ -82,7 +83,9 @@ struct training {
   std::string name;
   model net;
   std::unique_ptr<train::trainer<model, train::adam_w>> steps;
-  std::vector<double> seconds{}, bubbles{}, tails{};  ///< one entry per turn
+  /// One entry per turn: the seconds of the step, its bubble as reported, and the seconds of this
+  /// rank from the end of the last recorded action to the end of the step.
+  std::vector<double> seconds{}, bubbles{}, tails{};
   /// The seconds of this rank's passes of each kind, in all turns.
   std::map<pipelines::pass, std::vector<double>> passes{};
 

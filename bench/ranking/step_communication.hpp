@@ -3,7 +3,8 @@
 #pragma once
 
 // Runs the communication of a training step without its computation: every redistribution in the
-// schedule of a training plan, in the order of the step. Each redistribution has its own tensor.
+// schedule of a training plan that communicates, in the order of the step. Each redistribution has
+// its own tensor.
 // With more ranks than cores, ranks then wait only for communication, not for the computation of
 // other ranks.
 

@@ -7,7 +7,7 @@
 // this figure, so that a reader sees whether a run had the machine to itself. If the figure is
 // above a few per cent, small differences in that run mean nothing.
 //
-// The measurement works for ranks on one machine with a Linux /proc/stat. Otherwise the figure is
+// The figure is right only if all ranks run on one machine. Without Linux's /proc/stat it is
 // unknown.
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 // Reads the settings of a run from environment variables. They become columns of the run's table.
 //
 //   memory      the value of ASHLAR_SHARED_MEMORY: `off` means that ranks communicate by messages
-//               only, `default` means that the variable is not set
+//               only, `default` means that the variable is empty or not set
 //   transport   how Open MPI copies data between processes: the value of
-//               OMPI_MCA_btl_vader_single_copy_mechanism, or `default` if it is not set
+//               OMPI_MCA_btl_vader_single_copy_mechanism, or `default` if it is empty or not set
 
 #include <cstdlib>
 #include <string>

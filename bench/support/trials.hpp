@@ -9,7 +9,8 @@
 //   trial        A barrier followed by `repeats` calls. The time of a call is the time of the
 //                slowest rank divided by `repeats`.
 //   repeats      The number of calls with which a trial lasts about effort::trial seconds (default
-//                1 ms), estimated from the shortest of three single calls. At most 1000.
+//                1 ms), estimated from the shortest of up to three single calls. At least 1,
+//                at most 1000.
 //   round        One trial of each contestant. Each round begins with another contestant.
 //   rounds       As many as fit into effort::budget seconds, between least_rounds and most_rounds.
 //

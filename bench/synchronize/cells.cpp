@@ -53,8 +53,8 @@ class described_chain {
   }
 
   /// Adds a convolution from `in` to `out` channels without bias, whose kernel has `size` x `size`
-  /// pixels. The scale and shift of a batch norm of `normed` channels belong to the same layer. y
-  /// has `side` x `side` pixels.
+  /// pixels. The scale and shift of a batch norm of `normed` channels belong to the same layer. The
+  /// output has `side` x `side` pixels.
   void convolve(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t side,
                 std::int64_t normed) {
     double const flops = 2.0 * double(in * size * size) * double(out * side * side);

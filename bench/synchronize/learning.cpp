@@ -176,7 +176,8 @@ sync::corrected_ranker learned(hidden_cluster const& on, sync::trial_log const& 
 
 namespace {
 
-// The seeds of hidden factors begin here. Smaller seeds were used while the ranker was developed.
+// All seeds of hidden factors are above this number. Smaller seeds were used while the ranker was
+// developed.
 constexpr std::uint64_t first_seed = 10;
 
 std::string percent(double part) { return number(100 * part, "%.1f"); }

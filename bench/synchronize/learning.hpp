@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What sync::tune learns, on clusters whose true figures differ from the assumed ones. Nothing is
-// measured on hardware. A step "takes" the seconds of its timeline on a machine whose figures are
-// the assumed figures, multiplied by factors that are drawn from a seed:
+// Evaluates what sync::tune learns on clusters whose true figures differ from the assumed ones.
+// Nothing is measured on hardware. A step "takes" the seconds of its timeline on a machine whose
+// figures are the assumed figures, multiplied by factors that are drawn from a seed:
 //
 //   alpha and beta of each link   log-uniform between 1/2 and 2
 //   each collective, encoding     log-uniform between 1/1.5 and 1.5
@@ -78,12 +78,13 @@ struct held_out {
   std::vector<search::program> programs;
   std::vector<double> seconds;
 
-  /// Draws `count` mutations of the optimum and of the fastest trial of a log. Keeps the mutations
-  /// that are at most 10 % slower than the fastest mutation.
+  /// Draws `count` different mutations of the optimum and of the fastest trial of a log. None of
+  /// them is in the log. Keeps the mutations that are at most 10 % slower than the fastest one.
   static held_out drawn(hidden_cluster const& on, ashlar::sync::trial_log const& log,
                         std::uint64_t seed, int count);
   int pairs() const;
-  /// Returns the share of pairs that the prediction, or the ranker, puts in the right order.
+  /// Returns the share of pairs that the prediction, or the ranker, puts in the right order. A pair
+  /// with equal scores counts as half. Returns 1 if there is no pair.
   double accuracy_of_prediction(hidden_cluster const& on) const;
   double accuracy_of(ashlar::sync::corrected_ranker const& r) const;
 };
@@ -92,8 +93,8 @@ struct held_out {
 ashlar::sync::corrected_ranker learned(hidden_cluster const& on,
                                        ashlar::sync::trial_log const& log);
 
-/// The tables on learning. Each function prints a line for each case, and appends it to a file in
-/// `folder` if this is not empty:
+/// The tables on learning. Each function prints a line for each case. If `folder` is not empty, the
+/// function also appends a row for the case to a file in this folder:
 ///
 ///   ranking    the accuracy of the prediction, and of the corrected ranker after 20 trials
 ///   transfer   the accuracy on the second cluster: of the prediction; of the ranker after only 100

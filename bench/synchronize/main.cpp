@@ -16,7 +16,7 @@
 //   strategies   for each strategy that sync::optimal has chosen, its share of the parameters
 //   routes       the collectives that move the gradient and the value of the largest parameter
 //
-// With one of these options it writes a table on tuning by trials instead (learning.hpp):
+// With one of these options, the program writes a table on tuning by trials instead (learning.hpp):
 //
 //   bench/synchronize --ranking --models ncf,bert-3l --clusters A2,B7 --seeds 3
 //   bench/synchronize --transfer --models ncf --clusters B7,B3
