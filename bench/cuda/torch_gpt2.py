@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""A training step of the GPT of examples/train_gpt --model gpt2 in PyTorch: eager and compiled, bfloat16 autocast,
+"""Measures a training step of the GPT of examples/train_gpt --model gpt2 in PyTorch: eager and compiled, bfloat16 autocast,
 fused AdamW, clipping, on one GPU. The layers, batch, context and vocabulary are the same. The last matrix is not shared
 with the embedding, as in ashlar. Ids are bytes, uploaded for each step, and the loss is read after each step, also as
 in ashlar. Exits with 77 if PyTorch is missing or sees no GPU."""

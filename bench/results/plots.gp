@@ -56,7 +56,8 @@ plot for [i = 1:3] rows('off', word("2 4 8", i) + 0, 'reduce-scatter dim 0', 'bl
      for [i = 1:3] rows('default', word("2 4 8", i) + 0, 'reduce-scatter dim 0', 'block/ours') using 1:2 with linespoints ls i title word("2 4 8", i).' ranks, one node', \
      3 with lines ls 9 title 'targets: 3 and 10', 10 with lines ls 9 notitle
 
-# Returns the shares of the dgemm rate that the contestants reach: a group of bars for each shape.
+# Returns a command that prints, for each shape, the shares of the dgemm rate that the contestants
+# reach. They become a group of bars.
 bars(ranks) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"memory\"] == \"default\" && $c[\"transport\"] == \"default\" && $c[\"type\"] == \"double\" && $c[\"ranks\"] == %d {r = $c[\"roof_gflops\"]; print $c[\"shape\"] \",\" $c[\"free_gflops\"] / r \",\" $c[\"scalapack_gflops\"] / r \",\" $c[\"cosma_gflops\"] / r \",\" $c[\"given_gflops\"] / r \",\" $c[\"cosma_pdgemm_gflops\"] / r}' '%s'", ranks, matmul)
 has_bars(ranks) = system(sprintf("grep -c '^%d,default,default,double' '%s' || true", ranks, matmul)) + 0
 unset logscale

@@ -9,7 +9,9 @@
 #   ratios      the time of bare MPI divided by our time, by case and size. In parentheses the same
 #               for MPI with packing. Below 256 KiB, the microseconds by which we are slower.
 #   reductions  the time of MPI_Reduce_scatter_block divided by our time
-#   copies      our time divided by the time of a copy pass, at the largest size
+#   copies      at the largest size: our time divided by the time of a copy pass and by the time of
+#               a copy of the larger shard, and the times of bare MPI and of MPI with packing divided
+#               by the time of a copy pass
 #   peers       the times of ScaLAPACK and COSTA divided by our time
 #   typed       the microseconds by which we are slower than bare MPI at the smallest size, with
 #               dynamic and with static types
