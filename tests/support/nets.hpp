@@ -174,7 +174,8 @@ double accumulate_step(Model& model, Data const& data, bool share_only = false) 
 }
 
 /// Returns the largest difference between two lists of tensors, where each difference is divided by
-/// the largest value of its tensor.
+/// the largest magnitude in the tensor of `a`, or by 1e-3 if that magnitude is smaller. Returns
+/// 1e300 if numbers of tensors or of elements differ.
 inline double difference(whole_parameters const& a, whole_parameters const& b) {
   if (a.size() != b.size()) return 1e300;
   double worst = 0;
