@@ -69,8 +69,8 @@ struct targets_of {
 
 /// Draws the data of one step of `net`, like random_batch. If the targets of the network are real
 /// numbers, the function draws normal deviates. If the network has cross-attentions, each
-/// micro-batch has a context, to which they attend: its values, normal deviates too, follow the
-/// inputs of the micro-batch.
+/// micro-batch has a context to which these attend. The values of the context are normal deviates,
+/// and follow the inputs of the micro-batch.
 template <class Input, class Net, class Batch>
 auto data_for(Net const& net, Batch const& batch, int vocabulary, int classes, unsigned seed,
               int ignored = 0) {

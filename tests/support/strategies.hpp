@@ -7,8 +7,8 @@
 //
 // - The first strategy is the cheapest. The predicted seconds of the other strategies are nearly
 //   evenly spaced on a logarithmic scale.
-// - Every layer divides its work among as many ranks as it can. Otherwise the cheapest plans of
-//   small networks would replicate all work and communicate nothing.
+// - Every layer divides its work among as many ranks as it can. Without this rule, the cheapest
+//   plans of small networks would replicate all work and communicate nothing.
 // - Draws depend only on the seed, so all ranks get the same plans.
 
 #include <algorithm>
