@@ -32,7 +32,7 @@ inline auto tied_gpt(int blocks) {
                   nn::layer_norm(6), nn::output_embedding(6, 7));
 }
 
-/// The results of a training on one rank.
+/// The results of a training, as one rank sees them.
 struct trained_net {
   std::vector<double> losses;                             ///< the loss of each step
   std::vector<double> norms;                              ///< the gradient norm of each step
