@@ -16,11 +16,13 @@
 // outputs. With --tolerance, a case is accepted if only the predicted seconds differ, by at most T
 // relative to the old seconds.
 //
-// The first 12 cases that differ are listed, or all such cases with --all. The exit status is:
+// The first 12 cases that differ are listed, or all such cases with --all. With --only TEXT, only
+// cases of nets whose names contain TEXT are compared. NEW must then contain only such cases. The
+// exit status is:
 //
 //   0   all cases are equal or accepted
 //   1   some cases differ, or exist in one version only
-//   2   there is nothing to compare
+//   2   there is nothing to compare, or an argument is wrong
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +58,7 @@ std::vector<columns> read(char const* path) {
 
 /// Compares two texts that are lists of numbers separated by spaces. Returns the largest relative
 /// difference between corresponding numbers. Returns infinity if the lists have different lengths,
-/// or if the texts differ although the numbers are equal.
+/// if a difference is NaN, or if the texts differ although the numbers are equal.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');

@@ -184,8 +184,9 @@ class suite {
   }
 
   /// Trains a net under one plan: with adam_w on both transports (messages and shared memory), and
-  /// with sgd on only one of these transports. `form` is the plan as place() expects it: `plan`
-  /// itself, or nn::constant<Plan> for a plan that is known at compile time.
+  /// with sgd on only one of these transports. On one rank, both optimizers use shared memory only.
+  /// `form` is the plan as place() expects it: `plan` itself, or nn::constant<Plan> for a plan that
+  /// is known at compile time.
   template <class T, class Net, class Batch, class Plan, class Form>
   void train_under(std::string const& name, Net const& net, Batch const& batch,
                    ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: less: how the addends of a partial tensor compare with a number does not say how their sum does.
 
-// Each addend may be below 2 and the sum above it.
+// Each addend may be less than 2 although the sum is greater than 2.
 
 #include <ashlar/tensor/compare.hpp>
 

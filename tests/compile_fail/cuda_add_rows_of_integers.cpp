@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add_rows of integers: devices have no kernel for it, so it runs on the host.
 
-// On a device, add_rows calls a kernel of embeddings. It exists for floating-point numbers only.
+// On a device, add_rows calls a kernel of embeddings. This kernel exists for floating-point
+// numbers only.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/factory.hpp>

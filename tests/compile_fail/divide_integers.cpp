@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide: a quotient of integers would be rounded, and the sum of rounded parts is not the rounded sum. Make the tensor of float, double or bfloat16.
 
-// If two addends are 1 and both are divided by 2, both quotients are rounded to 0. But
-// their sum, 2, divided by 2 is 1.
+// If two addends are 1 and each is divided by 2, each quotient is rounded to 0. But their sum, 2,
+// divided by 2 is 1.
 
 #include <ashlar/tensor/elementwise.hpp>
 

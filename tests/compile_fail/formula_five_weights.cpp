@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::formula: a layer has at most 4 weights.
 
-// A layer has room for four weights.
-
 #include <ashlar/nn/formula.hpp>
 
 namespace nn = ashlar::nn;

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in x | to<B, ...>, or read the addends with x.local_addends().
 
-// The shard of a partial tensor contains addends. A loop over the shard could mistake them for
-// values.
+// A loop over the shard could mistake the addends for values.
 
 #include <ashlar/tensor/factory.hpp>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in map(x | to<B, ...>, f).
 
-// A function may not be mapped over a partial maximum, because f(max(a, b)) is max(f(a), f(b)) only
-// if f is monotone.
+// A function f may not be mapped over a partial maximum. For all a and b, f(max(a, b)) is
+// max(f(a), f(b)) only if f never decreases.
 
 #include <ashlar/tensor/elementwise.hpp>
 

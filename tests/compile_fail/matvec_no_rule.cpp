@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: on one mesh axis this matrix and this vector need communication. Redistribute one of them first, as in matmul(a, x | to<...>).
 
-// The rows of the matrix are split, so the vector must be replicated along this axis. It is
-// partial.
+// The rows of the matrix are split, so the vector must be replicated along this axis. But
+// the vector is partial.
 
 #include <ashlar/tensor/matvec.hpp>
 

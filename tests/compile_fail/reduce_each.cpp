@@ -3,7 +3,8 @@
 // expect: mean: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in mean<0>(x | to<B, ...>).
 // expect: min: the numbers are not different dimensions of the tensor. Dimensions count from 0 to rank - 1.
 
-// The mean of a partial maximum, and the minimum over a dimension that the tensor does not have.
+// The calls ask for the mean of a partial maximum, and for the minimum over a dimension that the
+// tensor does not have.
 
 #include <ashlar/tensor/mean.hpp>
 

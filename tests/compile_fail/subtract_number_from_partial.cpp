@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: subtract: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in (x | to<B, ...>) - a.
 
-// Every rank would subtract the number, so the sum over the ranks would lack it several times.
+// Every rank would subtract the number from its addend, so the number would be subtracted from the
+// sum once per rank.
 
 #include <ashlar/tensor/elementwise.hpp>
 

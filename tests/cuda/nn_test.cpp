@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests a net with every layer that runs on a device, on GPU ranks, under many kinds of
+// Tests a net with the layers of a GPT, dropout, relu and a skip, on GPU ranks, under many kinds of
 // parallelization plans. Predictions, gradients and losses must be close to the host's results in
 // float: to 1e-5 in float, to larger tolerances in bfloat16. Each step must record the collectives
 // that the plan predicts.

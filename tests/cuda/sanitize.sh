@@ -8,8 +8,8 @@
 # Exit status:
 #
 #   0    no error was found
-#   1    an error was found, or a test failed or did not end within ASHLAR_SANITIZE_TIMEOUT seconds
-#        (default 600)
+#   1    an error was found, or a test failed, found no device, or did not end within
+#        ASHLAR_SANITIZE_TIMEOUT seconds (default 600)
 #   77   there is no GPU, no compute-sanitizer or no test program; a message says which of them
 set -euo pipefail
 

@@ -5,8 +5,9 @@
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
 // headers of .npy files and of token files, pipeline schedules, and the reports that watchdogs send
-// each other. A reader must return a value or throw ashlar::error. If a reader accepts a text, the
-// value must stay the same when it is printed and read again.
+// each other. A reader must return a value or throw ashlar::error. If a reader of meshes,
+// placements, tables, .npy headers or schedules accepts a text, the value must stay the same when
+// it is printed and read again.
 
 #include <cstdlib>
 #include <string>

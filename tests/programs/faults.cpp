@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small net on 4 ranks, after stage_ in two pipeline stages and after stale_ with stale
-// parameters. Rank 2 commits the fault that the argument names. A fault in the
-// middle of a step (inner_throw, inner_kill) is committed by the rank that the second argument
-// names. tests/scripts/faults.sh runs this program and contains the table of faults.
+// Trains a small net on 4 ranks. Rank 2 commits the fault that the first argument names. If the
+// argument begins with stage_, the net trains in two pipeline stages. If it begins with stale_, the
+// net trains with stale parameters. A fault in the middle of a step (inner_throw, inner_kill) is
+// committed by the rank that the second argument names. tests/scripts/faults.sh runs this program
+// and contains the table of faults.
 
 #include <chrono>
 #include <csignal>

@@ -48,8 +48,8 @@ std::int64_t received_bytes = 0;
 }  // namespace
 
 /// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
-/// This version sleeps, and polls take no time. Otherwise SMPI would charge growing costs for every
-/// request in every poll.
+/// This version sleeps, and polls take no time. If polls took time, SMPI would charge growing costs
+/// for every request in every poll.
 extern "C" int sched_yield() noexcept {
   timespec const wait{0, static_cast<long>(nap * 1e9)};
   nanosleep(&wait, nullptr);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Computes planned matrix products on many ranks. The values must be exact, and every rank must
-// receive the number of bytes that the plan predicts. With a last argument "3d" the plan must split
-// all three extents of the product.
+// receive the number of bytes that the plan predicts. With a last argument "3d", at least one of
+// the two plans must split all three extents of the product.
 //
 // run: a=4,b=4,c=4 workstation 96 120 112
 // run: a=4,b=4,c=4 bandwidth 61 67 59 3d

@@ -6,7 +6,7 @@
 // simulated time here, so a rank that only polls would stop the simulated clock. This pending
 // operation in the mesh's queue is called at every poll. After several polls at the same simulated
 // moment, it lets the rank sleep. Polls between two pieces of a computation happen at different
-// moments, so they cost nothing.
+// moments, so the rank does not sleep then.
 
 #include <smpi/patient_transport.hpp>
 

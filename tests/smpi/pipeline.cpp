@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs pipeline schedules on simulated clusters, and compares the seconds of a step with the
-// timeline of the schedule (step/pipeline/replay.hpp). Both must agree within 3 %. The timeline of
-// eager-1F1B must reach the lower bound if a transfer takes at most half of the time F + B of a
-// forward and a backward pass. If transfers take no time, the timelines must have the bubbles that
-// closed formulas give.
+// timeline of the schedule (step/pipeline/replay.hpp). The two times must agree within 3 %. The
+// timeline of eager-1F1B must reach the lower bound if a transfer takes at most half of the time F
+// + B of a forward and a backward pass. If transfers take no time, the timelines must have the
+// bubbles that closed formulas give.
 //
 // On a machine without the prefix "pairs:", a node's transfers to its two neighbours share a link,
 // whereas the timeline assumes a link for each. Two equal transfers at the same time then take at

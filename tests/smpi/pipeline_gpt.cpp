@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs a training step of a GPT in two stages on two simulated machines of type p3.8xlarge. The
-// step runs with the schedules and transfers below, which figure 7 of "On Optimizing the
-// Communication of Model Parallelism" compares. The stages lie along the first axis of the mesh.
-// The arguments after mesh and machine are the number of ranks that share the operators of a layer,
-// and the number of micro-batches.
+// step runs with the schedules and transfers below. Figures 7 and 9 of "On Optimizing the
+// Communication of Model Parallelism" compare the first six of them. The stages lie along the first
+// axis of the mesh. The arguments after mesh and machine are the number of ranks that share the
+// operators of a layer, and the number of micro-batches.
 //
 //   signal          eager-1F1B whose transfers have only one element for each rank, so that they
 //                   take hardly any time

@@ -39,7 +39,7 @@ trap 'rm -rf "$folder"' EXIT
 "$make_platform" "$mesh" "$machine" "$folder"
 
 settings=(
-  # These options make SimGrid use α and β of the platform unchanged.
+  # These options make SimGrid use the latencies and bandwidths of the platform unchanged.
   --cfg=network/model:SMPI --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1
   --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
   # With lazy updates, SimGrid loses half the time of many flows that begin at once.

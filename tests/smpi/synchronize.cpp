@@ -3,8 +3,9 @@
 
 // Trains an MLP for one step under each strategy of gradient synchronization that has a name in
 // sync/named.hpp, with overlap. Compares the simulated seconds of the step with the timeline of its
-// program (step/timeline.hpp). They must agree within 5 % if all links are of one tier, and within
-// 15 % if the ranks of each node share one link. A deadlock under any strategy fails the test.
+// program (step/timeline.hpp). The two times must agree within 5 % if all links are of one tier,
+// and within 15 % if the ranks of each node share one link. A deadlock under any strategy fails the
+// test.
 //
 // Steps with owners may be shorter than predicted: several owners can receive gradients at the same
 // time, but the timeline lets each link tier carry one transfer at a time.

@@ -14,8 +14,8 @@
 // shorter by any amount, and longer only within the same tolerance:
 //
 //   uneven shards            The plan charges every rank with the largest shard.
-//   permutations that are    The plan charges a rank with a message from every other rank, although
-//   not pairwise             most of them send it nothing.
+//   permutations that are    The plan charges a rank with a message from every other rank. But most
+//   not pairwise             of the other ranks send that rank nothing.
 //
 // Simulated time is the same in every run and on every computer, so bounds on it do not make tests
 // flaky.
@@ -98,7 +98,8 @@ inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::t
 }
 
 /// Returns whether the predicted seconds are exact: the plan charges each rank with exactly the
-/// bytes and messages that the rank receives. Otherwise the predicted seconds are an upper bound.
+/// bytes and messages that the rank receives. If the result is false, the predicted seconds are an
+/// upper bound.
 inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
   for (auto const n : plan.extents.extent)
     if (n % t.ranks() != 0) return false;

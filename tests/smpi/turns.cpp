@@ -8,7 +8,7 @@
 //           15 % if the ranks of each node share one link.
 //   gain    The time that is saved if 2 micro-batches take turns agrees with the predicted gain
 //           within 10 %, or within 1 % of the step if the gain is small. This is checked only with
-//           `queued`, because otherwise transfers share the links and more time may be saved.
+//           the word `queued`. Without it, transfers share the links and more time may be saved.
 //
 // The trainer, the executor, the layers and the transports are those of the library. In addition,
 // every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
@@ -26,8 +26,8 @@
 // The last argument may be one of these words:
 //
 //   queued   each tier carries one transfer at a time, as the timeline assumes (queued_links.hpp).
-//            Otherwise transfers of different groups of ranks share the links, and a step may also
-//            be shorter than its timeline, by up to 15 %.
+//            Without this word, transfers of different groups of ranks share the links, and a step
+//            may also be shorter than its timeline, by up to 15 %.
 //   routed   Tokens go where the router sends them, not evenly to all experts. The time of a step
 //            is only printed.
 //

@@ -30,7 +30,7 @@ static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
 static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
 static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());
 
-// Refused operands, and the number of the mesh axis on which they are refused.
+// These operands are refused. The number is that of the mesh axis on which they do not fit.
 static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
 static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
 static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);

@@ -11,8 +11,8 @@
 //
 // On a mesh in shared memory, steps make no MPI calls. In a crossing on such a mesh, a rank
 // receives bytes through MPI only from ranks that send it little
-// (crossing_neighbours::least_bytes). A rank that sends more only says by messages where its
-// elements are, in less than a KiB.
+// (crossing_neighbours::least_bytes). A rank that sends more uses messages only to say where its
+// elements are. These messages have less than a KiB.
 
 #include <map>
 #include <optional>

@@ -45,7 +45,7 @@ void check_factories_of(device_mesh const& m) {
   calls.report();
 }
 
-/// Checks that uniform deviates are the same as on one rank, for every placement.
+/// Checks that uniform deviates are the same under every placement as in a replicated tensor.
 template <class T>
 void check_uniform(device_mesh const& m) {
   auto const drawn = [&](placement const& p) {

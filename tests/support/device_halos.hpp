@@ -59,7 +59,7 @@ inline void exchange_halo(ashlar::nccl::mesh const& m, ashlar::placement const& 
   CHECK(ashlar::to_full(sum.as<tensor>()) == sums);
 }
 
-/// Checks exchanges for all windows and placements that fit the mesh, which has one or two axes.
+/// Checks exchanges for four windows and for several placements. The mesh has one or two axes.
 inline void exchange_halos(ashlar::nccl::mesh const& m) {
   std::vector<ashlar::placement> rows{{ashlar::split(1)}};
   if (m.axes() == 2)

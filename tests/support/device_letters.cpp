@@ -37,7 +37,7 @@ void check_matvec(device_mesh const& m, index const& extents) {
   calls.report();
 }
 
-/// Checks einsums of two tensors on every pair of placements.
+/// Checks einsums. Those of vectors and matrices are checked on every pair of placements.
 template <class T>
 void check_contractions(device_mesh const& m, int rows, int columns, int inner) {
   int const batch = 2;
@@ -71,8 +71,8 @@ void check_contractions(device_mesh const& m, int rows, int columns, int inner) 
   }
   for (auto const& p : batches) {
     auto const a = put<T, 3>(m, u, p);
-    // Testing all pairs of placements of batches would take long. If both operands have equal
-    // placements, or if one of them is B, their products are local on every axis.
+    // Testing all pairs of placements of batches would take long. So the right operand has only the
+    // placement of the left one, or B.
     for (auto const& q : {p, placement::all_broadcast(m.axes())})
       calls.check("bmk,bkn->nbm", uv.values, 0,
                   [&] { return ashlar::einsum<"bmk,bkn->nbm">(a, put<T, 3>(m, v, q)); });

@@ -110,8 +110,8 @@ net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
   return made;
 }
 
-/// Returns the largest difference between `made` and `right`, divided by the largest value of
-/// `right`.
+/// Returns the largest difference between `made` and `right`, divided by the largest magnitude in
+/// `made`.
 inline double apart(std::vector<double> const& made, std::vector<double> const& right) {
   return difference({made}, {right});
 }
@@ -147,7 +147,7 @@ class device_trial {
 
   /// Checks the results of four named plans (data-parallel, tensor-parallel, ZeRO-3, optimal) and
   /// of `drawn` random plans. Throws if a result differs from the host's result by more than
-  /// `near`.
+  /// `near`, or if the recorded transfers are not the planned ones.
   template <class T>
   void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs tensor operators on several ranks with one device each. The results must agree with the
-// results of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda)
+// Runs tensor operators on several ranks with one device each. The results must agree with
+// results that the host computes from unsharded arrays. The cases run on a real device (tests/cuda)
 // and on the fake device (tests/cuda/fake), and are compiled once for both. Every rank must call
 // each function.
 //
@@ -16,8 +16,8 @@
 //                      partial tensor differ between ranks
 //   exact              operators whose results the element type represents exactly, such as sums,
 //                      products and comparisons of these integers, and quotients by powers of two
-//   within 1e-5        functions such as gelu, softmax and mean (bfloat16: 8e-3, because both sides
-//                      round once)
+//   within 1e-5        functions such as gelu, softmax and mean (bfloat16: 8e-3, because the results
+//                      are rounded)
 
 #include <support/device_instances.hpp>
 

@@ -72,7 +72,8 @@ void check_stages(ashlar::nccl::mesh const& whole, Net const& net, trained_net c
   else check_losses(made, host, 0.05);
 }
 
-/// Trains in as many stages as there are ranks, under three schedules.
+/// Trains on a pipeline in which each part is one rank, under three schedules. Under ZB-V, a rank
+/// has two stages.
 inline void check_stages_of_one_rank(ashlar::nccl::world const& w, staged_on_host const& host) {
   int const n = w.size(), m = staged_batch.micro_batches;
   ashlar::nccl::mesh const whole(w, {{"stage", n}, {"gpu", 1}});

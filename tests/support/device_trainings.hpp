@@ -32,7 +32,7 @@ inline auto tied_gpt(int blocks) {
                   nn::layer_norm(6), nn::output_embedding(6, 7));
 }
 
-/// The results of a training on one rank.
+/// The results of a training, as one rank sees them.
 struct trained_net {
   std::vector<double> losses;                             ///< the loss of each step
   std::vector<double> norms;                              ///< the gradient norm of each step
@@ -66,9 +66,9 @@ trained_net trained(Model& model, nn::token_batch const& batch, Optimizer const&
 }
 
 /// The optimizer of trainings that are compared with the host's. Its updates are proportional to
-/// the gradients. The updates of AdamW are not: gradients that differ only by rounding errors, such
-/// as the gradients of the biases of attention keys, would become very different parameters. With a
-/// larger learning rate, rounding errors would grow tenfold in each step.
+/// the gradients. With AdamW, gradients that differ only by rounding errors, such as the gradients
+/// of the biases of attention keys, would lead to very different parameters. With a larger learning
+/// rate, rounding errors would grow tenfold in each step.
 inline constexpr ashlar::train::sgd plain_descent{.lr = 0.005, .momentum = 0.9};
 
 /// Trains a GPT on one rank of the host, in float. MPI must be initialized.

@@ -3,9 +3,9 @@
 #pragma once
 
 // Compares the predictions of a network with formulas that the test writes as plain loops. The
-// network runs under random plans, with noise added to its parameters. Other tests would not notice
-// a wrong formula in the forward pass: they compare gradients only with the network's own forward
-// pass, or plans only with each other.
+// network runs under the fully replicated plan and under random plans, with noise added to its
+// parameters. Other tests would not notice a wrong formula in the forward pass: they compare
+// gradients only with the network's own forward pass, or plans only with each other.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -59,7 +59,8 @@ void check_reduce_dim(Machine& m) {
     }
 }
 
-/// Checks the indices of extrema. Elements repeat, and one line has NaNs if T can be a NaN.
+/// Checks the indices of extrema. Elements repeat. If T is a floating-point type, some elements are
+/// NaN.
 template <class T, class Machine>
 void check_index_of_extremum(Machine& m) {
   using ashlar::reduction;
@@ -84,8 +85,8 @@ void check_index_of_extremum(Machine& m) {
     }
 }
 
-/// Checks cumulative sums from both ends, also in place. In the last case, a line of a block has
-/// several tiles.
+/// Checks cumulative sums from both ends, also in place. In the last case, a line is longer than
+/// two tiles of a thread block.
 template <class T, class Machine>
 void check_cumulative_sum(Machine& m) {
   std::vector<reduced_extents> cases(std::begin(cases_of_lines), std::end(cases_of_lines));

@@ -94,8 +94,9 @@ void check_softmax(Machine& m) {
   }
 }
 
-/// Compares the mean logits and the gradients under label smoothing with those of the host, for the
-/// first and the last columns of rows that are split into two shards.
+/// Compares the mean logits and the gradients under label smoothing with those of the host. The
+/// shard has `cols` of 2 * `cols` columns and begins at column 0, `cols` or -`cols` / 2. In the
+/// last case, some targets are beyond the end of the shard.
 template <class T, class Machine>
 void check_smoothing(Machine& m, std::vector<T> const& x, std::vector<std::int32_t> const& targets,
                      row_shape const& shape) {

@@ -49,8 +49,8 @@ ashlar_test::rank_stream* out_ = nullptr;
   std::_Exit(1);
 }
 
-// Aborts the job if a test calls exit(0). Otherwise the launcher would decide whether such a test
-// has failed.
+// Aborts the job if a test calls exit(), also with status 0. Without this function, the launcher
+// would decide whether such a test has failed.
 void refuse_early_exit() {
   int finalized = 0;
   MPI_Finalized(&finalized);

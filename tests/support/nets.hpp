@@ -69,8 +69,8 @@ struct targets_of {
 
 /// Draws the data of one step of `net`, like random_batch. If the targets of the network are real
 /// numbers, the function draws normal deviates. If the network has cross-attentions, each
-/// micro-batch has a context, to which they attend: its values, normal deviates too, follow the
-/// inputs of the micro-batch.
+/// micro-batch has a context to which these attend. The values of the context are normal deviates,
+/// and follow the inputs of the micro-batch.
 template <class Input, class Net, class Batch>
 auto data_for(Net const& net, Batch const& batch, int vocabulary, int classes, unsigned seed,
               int ignored = 0) {
@@ -174,7 +174,8 @@ double accumulate_step(Model& model, Data const& data, bool share_only = false) 
 }
 
 /// Returns the largest difference between two lists of tensors, where each difference is divided by
-/// the largest value of its tensor.
+/// the largest magnitude in the tensor of `a`, or by 1e-3 if that magnitude is smaller. Returns
+/// 1e300 if numbers of tensors or of elements differ.
 inline double difference(whole_parameters const& a, whole_parameters const& b) {
   if (a.size() != b.size()) return 1e300;
   double worst = 0;

@@ -7,7 +7,7 @@
 //
 //   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines; both
 //               transports
-//   tensor      1 to 4 dims of extent 0, 1, 2, 3, 4, 5, 7, 11 or 13; at most about 2000 elements
+//   tensor      1 to 4 dims of extent 0, 1, 2, 3, 4, 5, 7, 11 or 13; at most 6591 elements
 //   placement   each axis is B, S(d) or P; any shard order; one kind of reduction
 
 #include <algorithm>
@@ -107,8 +107,8 @@ inline index draw_extents(int rank) {
   return extents;
 }
 
-/// Draws a placement. If `owners` is not null, an entry of the placement may also be `owned`: one
-/// rank along that axis holds the whole tensor. `owners` gives the extents of the axes.
+/// Draws a placement. If `owners` is not null, an entry of the placement may also be `owned`: only
+/// one rank along that axis holds elements of the tensor. `owners` gives the extents of the axes.
 inline placement draw_placement(int rank, int axes, reduction op,
                                 ashlar::topology const* owners = nullptr) {
   index order{0, 1, 2, 3};  // the order of the axes that split the same dimension, outermost first

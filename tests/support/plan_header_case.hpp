@@ -5,7 +5,8 @@
 // The network and mesh of tests/plans/mlp_2x2.inc, a header that save_plan_header wrote. One test
 // checks that save_plan_header still writes the same header. Another test trains with the header's
 // plan. The plan is not the fastest one: conditions on the layers' choices force placements of all
-// kinds. They include shard orders and parameters whose storage is sharded.
+// kinds. Some of these placements have another shard order than the default, or shard the storage
+// of parameters.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/describe.hpp>

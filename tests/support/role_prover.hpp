@@ -35,7 +35,7 @@ struct pieces {
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
 /// Draws the extents of a trial. In early trials the extents are at least as large as the largest
-/// mesh axis. Later trials draw smaller extents. The last trials may draw 0.
+/// mesh axis. Later trials may draw smaller extents, and the last trials also 0.
 struct extent_source {
   std::mt19937& random;
   int trial;

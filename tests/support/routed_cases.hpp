@@ -97,7 +97,8 @@ routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement con
 
 /// Returns a routed tensor (layout/routing.hpp: it has rows only for the experts to which a token
 /// goes) with the routes of a case, at placement `p`. The value for token t, expert e and feature f
-/// is an integer that differs for all (t, e, f). Addends of partial tensors have both signs.
+/// is the integer 10 (t · experts + e) + f + 1. It differs for all (t, e, f) if there are at most
+/// 10 features. Addends of partial tensors have both signs.
 inline ashlar::any_tensor<ashlar::device::host::processor>
 routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement const& p) {
   return c.extents.rank() == 4 ? detail::routed_tensor<4>(m, c, p)

@@ -5,10 +5,10 @@
 // Draws parallel strategies (plans) of one network whose predicted costs are spread over a wide
 // range, and measures how well predicted costs rank the strategies (AutoDDL figure 4).
 //
-// - The first strategy is the cheapest. The predicted seconds of the other strategies are evenly
-//   spaced on a logarithmic scale.
-// - Every layer divides its work among as many ranks as it can. Otherwise the cheapest plans of
-//   small networks would replicate all work and communicate nothing.
+// - The first strategy is the cheapest. The predicted seconds of the other strategies are nearly
+//   evenly spaced on a logarithmic scale.
+// - Every layer divides its work among as many ranks as it can. Without this rule, the cheapest
+//   plans of small networks would replicate all work and communicate nothing.
 // - Draws depend only on the seed, so all ranks get the same plans.
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nine cases of table 2 of the paper on cross-mesh resharding. For each case: the placements
-// before and after, the nodes that send and receive, and the expected number of unit tasks and
-// times. Placements are along the axes (node, gpu). The order of the axes in the paper's S^01 is
-// expressed by shard depths.
+// The nine cases of table 2 of the paper on cross-mesh resharding. Each case has the placements
+// before and after, the nodes that send and receive, the expected number of unit tasks, and the
+// expected times. Placements are along the axes (node, gpu). The order of the axes in the paper's
+// S^01 is expressed by shard depths.
 
 #include <cstddef>
 #include <vector>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checks three training steps of a network under a plan. The losses must equal the losses of the
-// fully replicated plan. The collectives of each step and their bytes must equal the plan's
-// prediction.
+// Checks three training steps of a network under a plan. The losses must agree to 1e-9 with the
+// losses of the fully replicated plan. The collectives of each step and their bytes must equal the
+// plan's prediction.
 
 #include <support/nets.hpp>
 #include <support/plans.hpp>

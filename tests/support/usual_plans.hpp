@@ -4,8 +4,8 @@
 #pragma once
 
 // The plans and the strategies of synchronization that users choose, and checks of training under
-// them. The losses must be those of one rank, and the collectives and bytes must be those that the
-// plans predict.
+// them. The losses must be those of the fully replicated plan, under which each rank computes as a
+// single process does. The collectives and bytes must be those that the plans predict.
 
 #include <random>
 #include <vector>
@@ -29,8 +29,8 @@ inline std::vector<ashlar::search::plan> usual_plans(ashlar::search::problem con
           search::tensor_parallel(net, t, m.machine()), search::zero_3(net, t, m.machine())};
 }
 
-/// Checks that training on the mesh gives the results of one rank, under the usual plans and under
-/// `random` random plans.
+/// Checks training on the mesh (training_trial.hpp) under the usual plans and under `random` random
+/// plans.
 template <class Trial>
 void check_usual_plans(Trial& it, ashlar::mesh const& m, int random = 0) {
   auto plans = usual_plans(it.problem(), m);
@@ -42,8 +42,8 @@ void check_usual_plans(Trial& it, ashlar::mesh const& m, int random = 0) {
   }
 }
 
-/// Checks that training on the mesh gives the results of one rank, under data parallelism with each
-/// strategy of synchronization (sync/named.hpp).
+/// Checks training on the mesh (training_trial.hpp) under data parallelism with each strategy of
+/// synchronization (sync/named.hpp).
 template <class Trial>
 void check_strategies(Trial& it, ashlar::mesh const& m) {
   namespace search = ashlar::search;

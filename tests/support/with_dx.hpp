@@ -6,7 +6,7 @@
 // a first layer that omits dx with the same layer in a wrapper that always computes dx. Layers that
 // users write may also always compute dx. The gradients of the parameters must be bitwise equal,
 // and each network must record the collectives of its own schedule. Omitting dx must reduce the
-// work and the bytes.
+// work and, on several ranks, the bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

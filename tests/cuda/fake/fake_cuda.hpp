@@ -34,8 +34,8 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// Sets the longest random pause before each piece of work of a stream, in microseconds. 0 means no
 /// pauses.
 void pause_up_to(int microseconds);
-/// These functions return the numbers of streams, events, memory blocks and graphs that exist. The
-/// numbers are 0 after everything was released.
+/// These functions return the numbers of streams, events, memory blocks and graphs that exist. An
+/// executable graph counts as a graph. The numbers are 0 after everything was released.
 int live_streams();
 int live_events();
 int live_blocks();
@@ -44,6 +44,7 @@ int live_graphs();
 /// counts the calls so far that submit work to a stream. Launching a graph counts as one call.
 int calls_for_memory();
 int calls_for_work();
+/// Returns the number of NCCL communicators that exist.
 int live_communicators();
 /// The properties of the fake machine. Versions are encoded as by CUDA and NCCL; driver = 0 means
 /// that there is no driver. Memory is in bytes of device memory.

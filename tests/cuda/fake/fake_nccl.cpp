@@ -303,8 +303,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n, ncclUniqueId id, in
 }
 
 // As in NCCL, the new communicator is not ready when this function returns. After all ranks have
-// called this function, ncclCommGetAsyncError(comm, ..) writes it to *child. Until then, `comm`
-// refuses operations.
+// called this function, ncclCommGetAsyncError(comm, ..) writes the new communicator to *child.
+// Until then, `comm` refuses operations.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;

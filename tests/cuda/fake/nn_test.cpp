@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests a net with every layer that runs on a device, on fake GPU ranks (fake_cuda.hpp), under many
-// kinds of parallelization plans. Predictions, gradients and losses must agree with the host's
-// results to 1e-5. Each step must record the collectives that the plan predicts.
+// Tests a net with the layers of a GPT, dropout, relu and a skip, on fake GPU ranks
+// (fake_cuda.hpp), under many kinds of parallelization plans. Predictions, gradients and losses
+// must agree with the host's results to 1e-5. Each step must record the collectives that the plan
+// predicts.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests pipelines on fake GPU ranks (fake_cuda.hpp). A net must train in several stages exactly as
-// in one stage: losses, gradient norms, predictions and parameters must be bitwise equal. Each rank
-// must give NCCL the messages of its program. All ranks must begin crossings in the same order.
+// in one stage: losses, gradient norms, predictions and parameters must be bitwise equal. They must
+// also be close to those of one rank of the host. Each rank must give NCCL the messages of its
+// program. All ranks must begin crossings in the same order.
 
 #include <optional>
 #include <random>
