@@ -15,6 +15,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/pooling.hpp>
 #include <ashlar/nn/skip.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -144,6 +145,7 @@ TEST_CASE("pipelines whose stages do not fit, and plans that cannot be run yet")
   pipeline.stages.resize(1);
   CHECK(message_of([&] { nn::place<double>(net, m, pipeline); }) == "nothing was thrown");
   pipeline.stages.resize(3);
+  pipeline.order = ashlar::pipelines::interleaved(1, 1, 3);  // three stages on one part
   CHECK(
       has(message_of([&] { nn::place<double>(net, m, pipeline); }),
           "Stages follow one another, none is empty, and no residual, no branch and no mixture of "

@@ -262,6 +262,15 @@ TEST_CASE("wrong pipelines are refused on every rank") {
     CHECK(
         has(refused([&](auto& p) { p.axis = axis; }),
             "parts, but its axis " + std::to_string(axis) + " is not one of mesh stage=1,gpu=1."));
+  CHECK(has(refused([&](auto& p) {
+              if (whole.rank() == 1) p.axis = -1;
+            }),
+            "the ranks have different plans: rank 1 has another"));
+  CHECK(has(refused([&](auto& p) {
+              p.order = pipelines::interleaved(1, 2, n);
+              p.axis = 7;
+            }),
+            "the plan has 1 parts, but its axis 7 is not one of mesh"));
   std::vector<int> turned;
   for (int r = n - 1; r >= 0; --r) turned.push_back(r);
   auto const part = whole.part(turned, whole.topology());

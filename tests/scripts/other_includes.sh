@@ -75,10 +75,10 @@ thread: this_thread thread
 tuple array utility: tuple_element_t tuple_size_v
 tuple array utility variant: get
 tuple: apply tie tuple
-type_traits: conditional_t integral_constant is_arithmetic_v is_const_v is_constant_evaluated is_constructible_v
+type_traits: common_type_t conditional_t integral_constant is_arithmetic_v is_const_v is_constant_evaluated is_constructible_v
 type_traits: is_convertible_v is_default_constructible_v is_empty_v is_floating_point_v is_integral_v
 type_traits: is_invocable_r_v is_invocable_v is_nothrow_move_constructible_v is_same_v is_trivial_v
-type_traits: is_trivially_copyable_v is_void_v make_unsigned_t remove_const_t remove_cv_t remove_cvref_t
+type_traits: is_signed_v is_trivially_copyable_v is_void_v make_unsigned_t remove_const_t remove_cv_t remove_cvref_t
 type_traits: remove_pointer_t remove_reference_t type_identity type_identity_t
 unordered_map: unordered_map
 utility: as_const declval exchange forward index_sequence index_sequence_for integer_sequence

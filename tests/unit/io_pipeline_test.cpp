@@ -16,6 +16,7 @@
 
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/pipeline_page.hpp>
+#include <ashlar/search/diff_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/sync/zero.hpp>
 
@@ -300,7 +301,12 @@ TEST_CASE("a pipeline on one part of the mesh has no axis, and a schedule that c
       CHECK(loaded.axis == -1);
       CHECK(limits_of(loaded) == limits);
       CHECK(whole_mesh(loaded) == s.mesh);
-      CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
+      CHECK(loaded.seconds() == relative(s.found.seconds()));
+      auto const stages = limits.size() - 1;
+      CHECK(search::detail::layout_of_stages(loaded) ==
+            (stages == 1 ? "1 stage" : "2 stages on one part"));
+      auto const layout = search::detail::layout_text(loaded);
+      CHECK(has(layout, stages == 1 ? "one stage on node=4" : "2 stages on one part of node=4"));
     }
 }
 

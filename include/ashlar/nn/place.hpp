@@ -269,12 +269,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
                                  to_string(m.topology()) +
                                  " is a part of one. Place the net on the whole mesh, or give a "
                                  "plan without stages.");
-  if (p.parts() > 1 && (p.axis < 0 || p.axis >= p.chosen.mesh.axes()))
-    throw error("nn::place", "the plan has " + std::to_string(p.parts()) + " parts, but its axis " +
-                                 std::to_string(p.axis) + " is not one of mesh " +
-                                 to_string(p.chosen.mesh) +
-                                 ". Set the plan's axis to the number of the axis that the parts "
-                                 "divide.");
+  m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");
   if (p.chosen.interleaved != 1)
     throw error(
         "nn::place",
@@ -292,9 +287,14 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
     throw error("nn::place",
                 "stale parameters are not for pipeline stages. Place the net without stages, or "
                 "give a plan without staleness.");
+  if (p.axis >= p.chosen.mesh.axes() || (p.parts() > 1 && p.axis < 0))
+    throw error("nn::place", "the plan has " + std::to_string(p.parts()) + " parts, but its axis " +
+                                 std::to_string(p.axis) + " is not one of mesh " +
+                                 to_string(p.chosen.mesh) +
+                                 ". Set the plan's axis to the number of the axis that the parts "
+                                 "divide.");
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
-  m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
   detail::check_pipeline(p, problem);
   auto part = detail::part_of_pipeline(p, m.topology());

@@ -84,10 +84,13 @@ inline pipeline_cost cost_of_pipeline(pipeline_plan const& p) {
 /// Returns a text such as "4 stages along node of node=4,gpu=2, 1F1B, a step of 8 micro-batches".
 inline std::string layout_text(pipeline_plan const& p) {
   topology const whole = whole_mesh(p);
-  std::string const stages = p.axis < 0 ? std::string("one stage on ")
-                                        : std::to_string(p.stages.size()) + " stages along " +
-                                              std::string(whole.axis[p.axis].name.view()) + " of ";
-  return stages + to_string(whole) + (p.axis < 0 ? "" : ", " + schedule_text(schedule_of(p))) +
+  bool const is_one = p.stages.size() == 1;
+  std::string stages = is_one ? "one stage on " : std::to_string(p.stages.size()) + " stages on ";
+  if (p.parts() == 1 && !is_one) stages += "one part of ";
+  if (p.parts() > 1)
+    stages = std::to_string(p.stages.size()) + " stages along " +
+             std::string(whole.axis[p.axis].name.view()) + " of ";
+  return stages + to_string(whole) + (is_one ? "" : ", " + schedule_text(schedule_of(p))) +
          ", a step of " + std::to_string(p.micro_batches()) +
          (p.micro_batches() == 1 ? " micro-batch" : " micro-batches");
 }

@@ -194,12 +194,13 @@ std::string skips_text(basic_problem<N> const& net, pipeline_plan const& p) {
   return text;
 }
 
-/// Returns "4 stages along node, each on node=1,gpu=2", or "8 stages on 4 parts along node, each on
-/// node=1,gpu=2".
+/// Returns "4 stages along node, each on node=1,gpu=2", "8 stages on 4 parts along node, each on
+/// node=1,gpu=2", "2 stages on one part", or "1 stage".
 inline std::string layout_of_stages(pipeline_plan const& p) {
   std::string text = std::to_string(p.stages.size());
-  if (p.axis < 0) return text + " stage";
+  if (p.stages.size() == 1) return text + " stage";
   text += " stages";
+  if (p.parts() == 1) return text + " on one part";
   if (p.parts() < static_cast<int>(p.stages.size()))
     text += " on " + std::to_string(p.parts()) + " parts";
   return text + " along " + std::string(whole_mesh(p).axis[p.axis].name.view()) + ", each on " +
