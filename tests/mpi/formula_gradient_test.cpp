@@ -128,8 +128,8 @@ std::array<matrix, 3> operands(ashlar::mesh const& m, std::array<placement, 3> c
   return x;
 }
 
-/// Returns the gradients of the sum of all elements of y, computed by finite differences from the
-/// values at five points with distance h.
+/// Returns the gradients of the sum of all elements of y by finite differences, from the values at
+/// the distances h and 2 h on both sides. Entry 0 of the result, which stands for y, stays empty.
 matrices differences(random_program const& program, std::array<matrix, 3> const& x, double h) {
   matrices slopes;
   for (std::size_t k = 0; k < 3; ++k)

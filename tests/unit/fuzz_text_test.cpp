@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the fuzz target of the text readers on the files of its corpus and on mutations of these
-// files. Each file must be accepted, or rejected with ashlar::error.
+// files. One reader must accept each file whose name begins with "good", and no reader may accept
+// another file of the corpus. A mutation may be accepted, or rejected with ashlar::error.
 
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests problems that cannot be searched. Each such problem must give an error of one sentence, and
-// no count may overflow unnoticed.
+// Tests problems that cannot be searched, and the largest ones that can. Each problem that cannot
+// be searched must give an ashlar::error that names the fault, and no count may overflow unnoticed.
 
 #include <clocale>
 #include <limits>

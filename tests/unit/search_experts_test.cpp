@@ -98,7 +98,8 @@ TEST_CASE("prices and memory of mixtures count with the fullest rank") {
       for (double const imbalance : {1.0, 1.2, 2.0, 4.0}) {
         auto const net = net_of(imbalance);
         auto const plan = search::optimal(net, t, m);
-        // The seconds from the tables of prices must equal those of the single moves.
+        // The search takes prices from tables, and total_cost prices each part of the plan anew.
+        // Both must give the same seconds.
         CHECK(plan.seconds == ashlar_test::relative(total_cost(net, plan, m).seconds()));
         if (t.axes() == 1)
           CHECK(plan.seconds == ashlar_test::relative(search::exhaustive(net, t, m).seconds));

@@ -12,10 +12,11 @@
 //   row      = (x, p of the expert), one row for each of the token's experts
 //
 // The result is a routed tensor [tokens.., experts, features + 1]. The last feature of a row is its
-// gate, which the experts apply. The choices are a statistic. The plan gathers it, so that every
-// rank gets the choices of all tokens (layout/routing.hpp): `chosen` numbers per token, or twice as
-// many with a capacity. So each rank knows which rows will travel, and no messages are needed to
-// count these rows.
+// gate, which the experts apply. The choices are a statistic of the layer: a tensor that the plan
+// redistributes between two parts of the forward pass (layer.hpp). The plan gathers it, so that
+// every rank gets the choices of all tokens (layout/routing.hpp): `chosen` numbers per token, and
+// with a capacity also their probabilities. So each rank knows which rows will travel, and no
+// messages are needed to count these rows.
 //
 // The gradient of the balance loss is added to the gradient of the probabilities, and the gradient
 // of the z-loss to the gradient of the logits (moe_options.hpp). Both losses depend only on the

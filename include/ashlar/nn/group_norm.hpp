@@ -31,7 +31,7 @@ class group_norm {
   static constexpr int x_rank = 4;
   using parameters = ranks<1, 1>;
 
-  /// Throws ashlar::error unless `groups` is positive and divides `channels`.
+  /// Throws ashlar::error unless both are positive and `groups` divides `channels`.
   constexpr group_norm(std::int64_t channels, std::int64_t groups)
       : channels_(channels), groups_(groups) {
     if (channels < 1 || groups < 1 || channels % groups != 0)

@@ -38,7 +38,7 @@ class layer_node_base : public element_node<Processor> {
     any_tensor<Processor> const* parameters[max_parameters]{};
   };
 
-  /// `x` and `dx` are the placements of these tensors.
+  /// `x` is the placement of the layer's input, and `dx` that of the gradient of the input.
   layer_node_base(basic_mesh<Processor> const& m, step::layer_spec const& spec, placement const& x,
                   placement const& dx)
       : mesh_(m), spec_(spec), x_(x) {

@@ -217,7 +217,8 @@ class limited_search {
         continue;
       }
       for (bool const from_begin : {true, false}) {
-        // With `fits` lean elements the choice fits in memory, with `exceeds` it does not.
+        // With `fits` lean elements the choice fits in memory, with `exceeds` it does not. An
+        // `exceeds` of -1 says that no number is known with which it does not fit.
         int fits = size(), exceeds = -1;
         while (fits - exceeds > 1) {
           int const half = exceeds + (fits - exceeds) / 2;

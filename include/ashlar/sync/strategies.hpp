@@ -63,8 +63,9 @@ using wire_list = inplace_vector<wire_format, 8>;
 inline constexpr wire_list lossless{};
 
 /// Returns all strategies of a parameter with these extents: copies of `p` with other placements
-/// `store` and `update`, and with each wire of `wires` that fits. The first one is all-reduce.
-/// Communicates nothing.
+/// `store` and `update`. Each one is listed without a wire, and then once with each format of
+/// `wires` that can sum its gradient (sums_with). The first one is all-reduce. Communicates
+/// nothing.
 constexpr std::vector<search::parameter_choice> strategies(search::parameter_choice p,
                                                            shape const& extents, topology const& t,
                                                            wire_list const& wires = lossless) {

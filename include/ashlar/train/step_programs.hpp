@@ -56,7 +56,8 @@ class step_programs {
     std::unique_ptr<executor> walker(new executor(model_->make_executor(*program)));
     walker->wire_errors().set_momentum(beta_);
     if (records_) walker->record_times();
-    // From here on nothing throws. The old executor refers to the old program.
+    // From here on nothing throws. The old executor refers to the old program, so it is replaced
+    // first.
     walker_ = std::move(walker);
     program_ = std::move(program);
     is_plain_ = plain;

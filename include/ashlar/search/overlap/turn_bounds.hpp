@@ -124,11 +124,11 @@ class turn_bounds {
     double share;
     by_choice to_come;
   };
-  /// A sum of means for both passes. The load of the link in pass p has the coefficient share[p],
-  /// except in the last `joint` elements, of which only the work counts. to_come[s] has the least
-  /// values over all later elements under a condition on each pass p. If bit p of s is set, some
-  /// tensor moves in pass p at a counted boundary behind the element. If bit p is not set, no
-  /// tensor does. `of_chain` is the least value over the whole chain.
+  /// A sum of two means, one for each pass. In the mean of pass p, the load of the link has the
+  /// coefficient share[p]. In the last `joint` elements only the work counts, so moves behind the
+  /// first of these elements do not count. There are four tables to_come[s], each with the least
+  /// values over all later elements. In table s, bit p says whether a tensor whose move counts
+  /// moves in pass p behind the element. `of_chain` is the least value over the whole chain.
   struct mean_of_passes {
     int link, joint;
     double share[2];
