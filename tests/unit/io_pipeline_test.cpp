@@ -283,12 +283,13 @@ TEST_CASE("a pipeline on one part of the mesh has no axis, and a schedule that c
   saved_pipeline s(1);
   auto const chosen = s.found.chosen;
   int const end = s.net.size();
-  for (auto const& [limits, order] :
-       {std::pair{std::vector{0, end}, pipelines::gpipe(1, 8)},
-        std::pair{std::vector{0, end}, pipelines::one_f_one_b(1, 8)},
-        std::pair{std::vector{0, 8, end}, pipelines::interleaved(1, 8, 2)},
-        std::pair{std::vector{0, 8, end}, pipelines::zb_v(1, 8)}})
+  for (auto const& cut : {std::pair{std::vector{0, end}, pipelines::gpipe(1, 8)},
+                          std::pair{std::vector{0, end}, pipelines::one_f_one_b(1, 8)},
+                          std::pair{std::vector{0, 8, end}, pipelines::interleaved(1, 8, 2)},
+                          std::pair{std::vector{0, 8, end}, pipelines::zb_v(1, 8)}})
     for (int const axis : {-1, 0}) {
+      auto const& limits = cut.first;
+      auto const& order = cut.second;
       CAPTURE(to_string(order));
       CAPTURE(axis);
       s.found = search::price_pipeline(s.net, chosen, limits, std::vector<int>(limits.size() - 1),
