@@ -108,7 +108,9 @@ class operator_calls {
   /// Checks that each operator accepted at least one placement, and had no wrong result.
   void report() const {
     CHECK(!counts_.empty());
-    for (auto const& [name, calls] : counts_) {
+    for (auto const& entry : counts_) {
+      auto const& name = entry.first;
+      auto const& calls = entry.second;
       CHECK_MESSAGE(calls.done > 0, name << " refused every placement");
       CHECK_MESSAGE(calls.wrong == 0, name << " has wrong results");
     }

@@ -219,7 +219,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (!is_supported(of(operation), of(a), of(b), of(c), of(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (; *count < wanted; ++*count) {
     found[*count] = {};
-    found[*count].algo.data[0] = (of(p).schemes & ~CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) != 0;
+    found[*count].algo.data[0] = (of(p).schemes &
+                                  ~unsigned{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}) != 0;
   }
   return CUBLAS_STATUS_SUCCESS;
 }
