@@ -85,11 +85,11 @@ inline pipeline_cost cost_of_pipeline(pipeline_plan const& p) {
 inline std::string layout_text(pipeline_plan const& p) {
   topology const whole = whole_mesh(p);
   bool const is_one = p.stages.size() == 1;
-  std::string stages = is_one ? "one stage on " : std::to_string(p.stages.size()) + " stages on ";
-  if (p.parts() == 1 && !is_one) stages += "one part of ";
-  if (p.parts() > 1)
-    stages = std::to_string(p.stages.size()) + " stages along " +
-             std::string(whole.axis[p.axis].name.view()) + " of ";
+  std::string const where = p.parts() == 1
+                                ? " on one part of "
+                                : " along " + std::string(whole.axis[p.axis].name.view()) + " of ";
+  std::string const stages = is_one ? "one stage on "
+                                    : std::to_string(p.stages.size()) + " stages" + where;
   return stages + to_string(whole) + (is_one ? "" : ", " + schedule_text(schedule_of(p))) +
          ", a step of " + std::to_string(p.micro_batches()) +
          (p.micro_batches() == 1 ? " micro-batch" : " micro-batches");

@@ -177,41 +177,30 @@ class spread_operand {
   /// returns them. The copy is in memory of `m`.
   template <class Mesh>
   spread_operand(Mesh const& m, int rank, index const& extents, T const* from, index const& strides)
-      : spread_operand(m, rank, extents, from, strides, strides_of(rank, extents)) {}
-
-  T const* data() const { return data_; }
-
- private:
-  template <class Mesh>
-  spread_operand(Mesh const& m, int rank, index const& extents, T const* from, index const& strides,
-                 index const& to)
-      : copy_(m.memory(), is_repeated(rank, extents, strides, to) ? elements(rank, extents) : 0),
-        data_(from) {
-    if (!is_repeated(rank, extents, strides, to)) return;
-    copy_strided(m.processor(), rank, extents.data(), from, strides.data(), copy_.data(),
-                 to.data());
-    data_ = copy_.data();
-  }
-
-  static std::int64_t elements(int rank, index const& extents) {
-    std::int64_t n = 1;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) n *= extents[d];
-    return n;
-  }
-  static index strides_of(int rank, index const& extents) {
+      : copied_(elements_to_copy(rank, extents, strides)), copy_(m.memory(), copied_), from_(from) {
+    if (copied_ == 0) return;
     index to{};
     std::int64_t step = 1;
     for (auto d = static_cast<std::size_t>(rank); d-- > 0; step *= extents[d]) to[d] = step;
-    return to;
-  }
-  static bool is_repeated(int rank, index const& extents, index const& strides, index const& to) {
-    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d)
-      if (extents[d] != 1 && strides[d] != to[d]) return true;
-    return false;
+    copy_strided(m.processor(), rank, extents.data(), from, strides.data(), copy_.data(),
+                 to.data());
   }
 
+  T const* data() const { return copied_ > 0 ? copy_.data() : from_; }
+
+ private:
+  /// Returns the number of elements of the result's shard, or 0 if the operand is not repeated.
+  static std::int64_t elements_to_copy(int rank, index const& extents, index const& strides) {
+    bool is_repeated = false;
+    std::int64_t step = 1;
+    for (auto d = static_cast<std::size_t>(rank); d-- > 0; step *= extents[d])
+      is_repeated = is_repeated || (extents[d] != 1 && strides[d] != step);
+    return is_repeated ? step : 0;
+  }
+
+  std::int64_t copied_;
   buffer<T> copy_;
-  T const* data_;
+  T const* from_;
 };
 
 /// Computes z = f(x, y) on a device. First copies each operand that is repeated to an array with

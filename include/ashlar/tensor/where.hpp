@@ -30,39 +30,22 @@
 namespace ashlar {
 namespace detail {
 
-template <int MaskRank, int... Ranks>
-inline constexpr int rank_of_where = std::max({MaskRank, Ranks...});
-
-template <int MaskRank, int XRank, int YRank>
+/// The rule of where(mask, x, y) on three tensors with these numbers of dims, or of where with a
+/// number on two.
+template <int... Ranks>
 struct where_rule {
-  static constexpr int rank = rank_of_where<MaskRank, XRank, YRank>;
+  static constexpr int rank = std::max({Ranks...});
   static constexpr char const* name = "where";
   static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
-  static constexpr signature_table table_for(std::string_view mask, std::string_view x,
-                                             std::string_view y) {
-    return where_signatures(mask, x, y, letters(rank));
+  template <class... Letters>
+  static constexpr signature_table table_for(Letters... of) {
+    if constexpr (sizeof...(Ranks) == 3) return where_signatures(of..., letters(rank));
+    else return where_number_signatures(of..., letters(rank));
   }
-  static constexpr signature_table table() {
-    return table_for(last_letters(MaskRank, rank), last_letters(XRank, rank),
-                     last_letters(YRank, rank));
-  }
+  static constexpr signature_table table() { return table_for(last_letters(Ranks, rank)...); }
 };
-template <int MaskRank, int XRank>
-struct where_number_rule {
-  static constexpr int rank = rank_of_where<MaskRank, XRank>;
-  static constexpr char const* name = "where";
-  static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
-  static constexpr signature_table table_for(std::string_view mask, std::string_view x) {
-    return where_number_signatures(mask, x, letters(rank));
-  }
-  static constexpr signature_table table() {
-    return table_for(last_letters(MaskRank, rank), last_letters(XRank, rank));
-  }
-};
-template <class Mask, class X, class Y>
-using where_rule_for = where_rule<Mask::rank, X::rank, Y::rank>;
-template <class Mask, class X>
-using where_number_rule_for = where_number_rule<Mask::rank, X::rank>;
+template <class... Operands>
+using where_rule_for = where_rule<Operands::rank...>;
 
 /// Holds if Mask can be the mask for a tensor of type X: it is on the same type of processor. Its
 /// elements may have any type.
@@ -75,15 +58,16 @@ concept mask_for = distributed<Mask> && distributed<X> &&
 template <distributed Mask, distributed... Operands>
 shape extents_of_where(Mask const& mask, Operands const&... operands) {
   shape extents = mask.extents();
-  std::string names = describe(mask);
   auto const match = [&](auto const& operand) {
     auto const dims = match_dims(extents, operand.extents());
-    if (dims.failing_dim >= 0)
-      throw error("where", "the extents differ: " + names + " and " + describe(operand) + ".");
     extents = dims.extents;
-    names += ", " + describe(operand);
+    return dims.failing_dim < 0;
   };
-  (match(operands), ...);
+  if (!(match(operands) && ...)) {
+    std::string all = describe(mask);
+    ((all += ", " + describe(operands)), ...);
+    throw error("where", "the extents differ: " + all + ".");
+  }
   return extents;
 }
 
@@ -113,7 +97,6 @@ spread_operand<typename X::value_type> spread_to(X const& x, Z const& z) {
 template <distributed Mask, distributed Z, class T>
 void select_into(Mask const& mask, Z const& z, device::elements_or_number<T> const& x,
                  device::elements_or_number<T> const& y) {
-  if (z.local_elements() == 0) return;
   auto const chosen = spread_to(mask, z);
   select_elements(z.mesh().processor(), chosen.data(), x, y, z.local_elements(), z.data());
 }
@@ -122,11 +105,10 @@ void select_into(Mask const& mask, Z const& z, device::elements_or_number<T> con
 template <bool Swapped, distributed Mask, distributed X>
 auto where_number(Mask const& mask, X const& x, accumulation_t<typename X::value_type> a) {
   using T = typename X::value_type;
-  using rule = where_number_rule_for<Mask, X>;
+  using rule = where_rule_for<Mask, X>;
   auto const extents = extents_of_where(mask, x);
   auto const write = [&](auto const& p) {
     auto z = empty<T, rule::rank>(x.mesh(), extents, p);
-    if (z.local_elements() == 0) return z;
     auto const values = spread_to(x, z);
     device::elements_or_number<T> const elements{values.data()}, number{nullptr, static_cast<T>(a)};
     select_into(mask, z, Swapped ? number : elements, Swapped ? elements : number);
@@ -149,7 +131,6 @@ auto where(Mask const& mask, X const& x, Y const& y) {
   auto const extents = detail::extents_of_where(mask, x, y);
   auto const write = [&](auto const& p) {
     auto z = empty<T, rule::rank>(x.mesh(), extents, p);
-    if (z.local_elements() == 0) return z;
     auto const left = detail::spread_to(x, z), right = detail::spread_to(y, z);
     detail::select_into(mask, z, device::elements_or_number<T>{left.data()},
                         device::elements_or_number<T>{right.data()});
@@ -162,7 +143,7 @@ auto where(Mask const& mask, X const& x, Y const& y) {
 /// nothing. Throws ashlar::error if the extents or the run-time placements do not fit.
 template <distributed Mask, distributed X, class Scalar>
   requires detail::mask_for<Mask, X> && detail::scalar_for<Scalar, X> &&
-           locally_applicable<detail::where_number_rule_for<Mask, X>, Mask, X>
+           locally_applicable<detail::where_rule_for<Mask, X>, Mask, X>
 auto where(Mask const& mask, X const& x, Scalar const& a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("where"));
   return detail::where_number<false>(mask, x,
@@ -173,7 +154,7 @@ auto where(Mask const& mask, X const& x, Scalar const& a) {
 /// nothing. Throws ashlar::error if the extents or the run-time placements do not fit.
 template <distributed Mask, class Scalar, distributed Y>
   requires detail::mask_for<Mask, Y> && detail::scalar_for<Scalar, Y> &&
-           locally_applicable<detail::where_number_rule_for<Mask, Y>, Mask, Y>
+           locally_applicable<detail::where_rule_for<Mask, Y>, Mask, Y>
 auto where(Mask const& mask, Scalar const& a, Y const& y) {
   static_assert(detail::keeps_fraction<Scalar, Y>, ASHLAR_SAYS_FRACTION("where"));
   return detail::where_number<true>(mask, y,
@@ -193,10 +174,10 @@ ill_formed where(Mask const&, X const&, Y const&) {
   static_assert(detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE_OPERANDS);
   if constexpr (detail::where_operands<Mask, X, Y>) {
     if constexpr (!distributed<X>)
-      static_assert(detail::matched<detail::where_number_rule_for<Mask, Y>, Mask, Y>::fits,
+      static_assert(detail::matched<detail::where_rule_for<Mask, Y>, Mask, Y>::fits,
                     ASHLAR_SAYS_WHERE);
     else if constexpr (!distributed<Y>)
-      static_assert(detail::matched<detail::where_number_rule_for<Mask, X>, Mask, X>::fits,
+      static_assert(detail::matched<detail::where_rule_for<Mask, X>, Mask, X>::fits,
                     ASHLAR_SAYS_WHERE);
     else
       static_assert(detail::matched<detail::where_rule_for<Mask, X, Y>, Mask, X, Y>::fits,

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/fold_lines.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
 #include <ashlar/device/host/along_dim.hpp>
 #include <ashlar/device/host/combine.hpp>
@@ -34,85 +35,25 @@ struct indexed_element {
   std::int64_t index;
 };
 
-/// Returns the more extreme of two elements, or the one with the lower index if neither is more
-/// extreme than the other.
-template <reduction Op, class A>
-ASHLAR_HD indexed_element<A> first_extremum(indexed_element<A> const& a,
-                                            indexed_element<A> const& b) {
-  if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
-  if (device::host::is_more_extreme<Op>(a.value, b.value)) return a;
-  if (device::host::is_more_extreme<Op>(b.value, a.value)) return b;
-  return a.index < b.index ? a : b;
-}
-
+/// The fold (fold_lines.hpp) that finds the first extremum of a line and returns its index.
 template <reduction Op, class T>
-struct extremum_by_thread {
-  using A = accumulation_t<T>;
-  T const* x;
-  std::int64_t extent, inner;
-  std::int32_t* y;
+struct extremum_fold {
+  using value = indexed_element<accumulation_t<T>>;
 
-  ASHLAR_HD void operator()(std::int64_t i) const {
-    division const place(i, inner);
-    T const* const values = x + place.quotient * extent * inner + place.remainder;
-    A best = static_cast<A>(values[0]);
-    std::int32_t index = 0;
-    for (std::int64_t k = 1; k < extent; ++k) {
-      A const next = static_cast<A>(values[k * inner]);
-      if (!device::host::is_more_extreme<Op>(next, best)) continue;
-      best = next;
-      index = static_cast<std::int32_t>(k);
-    }
-    y[i] = index;
+  ASHLAR_HD value none() const { return {accumulation_t<T>(0), -1}; }
+  ASHLAR_HD value of(T x, std::int64_t k) const { return {static_cast<accumulation_t<T>>(x), k}; }
+  /// Returns the more extreme of two elements, or the one with the lower index if neither is more
+  /// extreme than the other.
+  static ASHLAR_HD value combine(value const& a, value const& b) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    if (device::host::is_more_extreme<Op>(a.value, b.value)) return a;
+    if (device::host::is_more_extreme<Op>(b.value, a.value)) return b;
+    return a.index < b.index ? a : b;
+  }
+  static ASHLAR_HD std::int32_t result(value const& a) {
+    return static_cast<std::int32_t>(a.index);
   }
 };
-
-template <reduction Op, class T>
-struct extremum_by_block {
-  static constexpr int launch_threads = 256;
-  using A = accumulation_t<T>;
-  using element = indexed_element<A>;
-  T const* x;
-  std::int64_t extent, inner, lines;
-  std::int32_t* y;
-
-  template <class Block>
-  ASHLAR_HD void operator()(Block const& block) const {
-    auto* const scratch = reinterpret_cast<element*>(block.shared());
-    typename Block::template per_thread<element> found(block);
-    for (std::int64_t i = block.index(); i < lines; i += block.count()) {
-      division const place(i, inner);
-      T const* const values = x + place.quotient * extent * inner + place.remainder;
-      block.each_alone([&](int t) {
-        element best{A(0), -1};
-        for (std::int64_t k = t; k < extent; k += block.threads())
-          best = first_extremum<Op>(best, element{static_cast<A>(values[k * inner]), k});
-        found[t] = best;
-      });
-      element const best = block.fold(found, scratch, [](element const& a, element const& b) {
-        return first_extremum<Op>(a, b);
-      });
-      block.each_alone([&](int t) {
-        if (t == 0) y[i] = static_cast<std::int32_t>(best.index);
-      });
-    }
-  }
-};
-
-template <reduction Op, class Launcher, class T>
-void launch_extremum(Launcher const& launch, T const* x, std::int64_t outer, std::int64_t extent,
-                     std::int64_t inner, std::int32_t* y) {
-  char const* const name = "index_of_extremum";
-  std::int64_t const lines = outer * inner;
-  if (one_thread_per_line(extent, inner)) {
-    launch.for_each(name, extremum_by_thread<Op, T>{x, extent, inner, y}, lines);
-  } else {
-    using body = extremum_by_block<Op, T>;
-    int const threads = threads_for(extent);
-    launch.blocks(name, body{x, extent, inner, lines, y}, at_most(lines, 65536), threads,
-                  threads / warp * std::int64_t{sizeof(typename body::element)});
-  }
-}
 
 /// The lines of an array in the order in which they are added up: element k of a line is the k-th
 /// from its beginning, or from its end if `from_end`.
@@ -209,9 +150,11 @@ struct cumulate_by_block {
 template <launcher Launcher, class T>
 void index_of_extremum(Launcher const& launch, reduction op, T const* x, std::int64_t outer,
                        std::int64_t extent, std::int64_t inner, std::int32_t* y) {
-  if (op == reduction::max)
-    detail::launch_extremum<reduction::max>(launch, x, outer, extent, inner, y);
-  else detail::launch_extremum<reduction::min>(launch, x, outer, extent, inner, y);
+  auto const find = [&](auto const& fold) {
+    detail::fold_lines(launch, "index_of_extremum", fold, x, outer, extent, inner, y);
+  };
+  if (op == reduction::max) find(detail::extremum_fold<reduction::max, T>{});
+  else find(detail::extremum_fold<reduction::min, T>{});
 }
 
 /// Writes the cumulative sums of each line to y, which has the extents of x and may be x. The sums

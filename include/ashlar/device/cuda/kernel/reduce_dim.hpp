@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/fold_lines.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
 #include <ashlar/device/host/combine.hpp>
 #include <ashlar/placement/identity.hpp>
@@ -26,68 +27,23 @@ namespace ashlar::cuda {
 
 namespace detail {
 
+/// The fold (fold_lines.hpp) that reduces the elements of a line with Op.
 template <reduction Op, class T>
-struct reduce_by_thread {
-  using A = accumulation_t<T>;
-  T const* x;
-  std::int64_t extent, inner;
-  A identity;
-  T* y;
+struct reduction_fold {
+  using value = accumulation_t<T>;
+  value identity;
 
-  ASHLAR_HD void operator()(std::int64_t i) const {
-    division const place(i, inner);
-    T const* const values = x + place.quotient * extent * inner + place.remainder;
-    A total = identity;
-    for (std::int64_t k = 0; k < extent; ++k)
-      total = device::host::combine<Op>(total, static_cast<A>(values[k * inner]));
-    y[i] = static_cast<T>(total);
-  }
-};
-
-template <reduction Op, class T>
-struct reduce_by_block {
-  static constexpr int launch_threads = 256;
-  using A = accumulation_t<T>;
-  T const* x;
-  std::int64_t extent, inner, results;
-  A identity;
-  T* y;
-
-  template <class Block>
-  ASHLAR_HD void operator()(Block const& block) const {
-    auto* const scratch = reinterpret_cast<A*>(block.shared());
-    typename Block::template per_thread<A> totals(block);
-    for (std::int64_t i = block.index(); i < results; i += block.count()) {
-      division const place(i, inner);
-      T const* const values = x + place.quotient * extent * inner + place.remainder;
-      block.each_alone([&](int t) {
-        A total = identity;
-        for (std::int64_t k = t; k < extent; k += block.threads())
-          total = device::host::combine<Op>(total, static_cast<A>(values[k * inner]));
-        totals[t] = total;
-      });
-      A const total = block.fold(
-          totals, scratch, [](A const& a, A const& b) { return device::host::combine<Op>(a, b); });
-      block.each_alone([&](int t) {
-        if (t == 0) y[i] = static_cast<T>(total);
-      });
-    }
-  }
+  ASHLAR_HD value none() const { return identity; }
+  ASHLAR_HD value of(T x, std::int64_t) const { return static_cast<value>(x); }
+  static ASHLAR_HD value combine(value a, value b) { return device::host::combine<Op>(a, b); }
+  static ASHLAR_HD T result(value a) { return static_cast<T>(a); }
 };
 
 template <reduction Op, class Launcher, class T>
 void launch_reduce_dim(Launcher const& launch, T const* x, std::int64_t outer, std::int64_t extent,
                        std::int64_t inner, T* y) {
-  using A = accumulation_t<T>;
-  A const identity = identity_of<A>(Op);
-  std::int64_t const results = outer * inner;
-  if (one_thread_per_line(extent, inner)) {
-    launch.for_each("reduce_dim", reduce_by_thread<Op, T>{x, extent, inner, identity, y}, results);
-  } else {
-    int const threads = threads_for(extent);
-    launch.blocks("reduce_dim", reduce_by_block<Op, T>{x, extent, inner, results, identity, y},
-                  at_most(results, 65536), threads, threads / warp * std::int64_t{sizeof(A)});
-  }
+  reduction_fold<Op, T> const fold{identity_of<accumulation_t<T>>(Op)};
+  fold_lines(launch, "reduce_dim", fold, x, outer, extent, inner, y);
 }
 
 }  // namespace detail
