@@ -80,18 +80,24 @@ function(ashlar_glob out folder pattern)
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
-# ashlar_test_properties(<test> <label>...): sets labels, timeout and environment of a test.
+# ashlar_test_properties(<test> <label>...): sets labels, timeout and environment of a test. Each
+# test has a session folder of its own. By default the mpirun commands of a user share one in /tmp,
+# and one that ends may remove the folder just when another begins, which then fails.
 function(ashlar_test_properties test)
   set_tests_properties(${test} PROPERTIES
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
+  if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+      "OMPI_MCA_orte_tmpdir_base=${PROJECT_BINARY_DIR}/tests/sessions/${test}")
+  endif()
 endfunction()
 
 # ashlar_thorough_properties(<test> <setting>): sets the properties of a test that runs all its
 # cases because of the environment variable <setting> (ashlar_thorough_runs).
 function(ashlar_thorough_properties test setting)
   ashlar_test_properties(${test} thorough)
-  set_tests_properties(${test} PROPERTIES TIMEOUT 3700
-    ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
+  set_tests_properties(${test} PROPERTIES TIMEOUT 3700)
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "${setting}" ASHLAR_TEST_DEADLINE=3600)
 endfunction()
 
 # ashlar_test_program(<target> <source>...): adds a program that links all our libraries and test
