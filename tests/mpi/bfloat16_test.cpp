@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests tensors of bfloat16 and of integers. Every operator computes in the accumulation type and
-// rounds once. The expected bits therefore come from the same operator on float tensors, rounded
-// once.
+// Tests tensors of bfloat16 and of integers. An operator on bfloat16 computes in float and rounds
+// once. The expected bits therefore come from the same operator on float tensors, rounded once.
 
 #include <algorithm>
 #include <cstdint>
@@ -69,7 +68,8 @@ TEST_CASE("factories_round_what_they_make_of_floats") {
   check(ashlar::zeros<bfloat16>(m, {5, 3}, p), ashlar::zeros<float>(m, {5, 3}, p));
   ashlar::random_options const o{3, 4, 0.3, 2.5, -7, 11};
   check(ashlar::normal<bfloat16>(m, {50, 31}, p, o), ashlar::normal<float>(m, {50, 31}, p, o));
-  // 10.9375 is the largest bfloat16 below 11, the end of the range.
+  // Numbers just below 11, the excluded end of the range, would be rounded to 11 in bfloat16. The
+  // factory returns the largest bfloat16 below 11 instead, which is 10.9375.
   check(ashlar::uniform<bfloat16>(m, {50, 31}, p, o),
         map(ashlar::uniform<float>(m, {50, 31}, p, o),
             [](float v) { return v < 10.9375f ? v : 10.9375f; }));

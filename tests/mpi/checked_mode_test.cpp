@@ -31,7 +31,7 @@ constexpr transport transports[] = {transport::shared_memory, transport::message
 
 /// Calls work(mesh, odd) on a checked mesh of one axis, on both transports. `odd` is true on the
 /// last rank, whose calls should differ from the other ranks' calls. Expects that every rank gets
-/// an error with both texts.
+/// an error with the texts of both calls, `of_others` and `of_last`.
 template <class Work>
 void differ(std::string const& of_others, std::string const& of_last, Work work) {
   if (world_size() == 1) return;

@@ -3,8 +3,9 @@
 // ranks: 1 2
 
 // Tests that the published weights of a Llama are loaded only into a net that computes the same as
-// the net that was trained. The net is compared with the config.json in the folder of the files. A
-// head that the files have under another name is not taken for a tied head.
+// the net that was trained. The net is compared with the config.json in the folder of the files. If
+// the files have the head under another name, loading must be refused. The embedding's table must
+// not be taken as the head.
 
 #include <fstream>
 
@@ -28,7 +29,8 @@ using nlohmann::json;
 
 constexpr char const* nothing_thrown = "nothing was thrown";
 
-/// Returns the config.json of `tiny_llama`, with changed entries. A null removes an entry.
+/// Returns the config.json of `tiny_llama` with the entries of `changes` instead of its own. A null
+/// in `changes` removes the entry.
 json config_with(json const& changes) {
   json j{{"model_type", "llama"},    {"hidden_act", "silu"},
          {"num_hidden_layers", 2},   {"hidden_size", 16},
@@ -106,7 +108,7 @@ TEST_CASE("a config.json beside the files is compared with the net") {
   // inner object.
   f.write_config({{"model_type", "other"}, {"text_config", config_with({{"rope_theta", 7}})}});
   CHECK(has(f.refusal(net), "rope_theta is 7, but 100 in this net"));
-  // In files of newer programs, the entries of rotary positions are in a separate JSON object.
+  // In the config.json of newer programs, the entries of rotary positions are in an inner object.
   auto newer = config_with({{"rope_theta", nullptr}});
   newer["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 100}};
   f.write_config(newer);
@@ -171,7 +173,7 @@ TEST_CASE("a tied head is no head of one's own, and the other way round") {
   weights.add_copy("lm_head.weight", "model.embed_tokens.weight");
   if (world_rank() == 0) weights.write(other.file(), "");
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(other.refusal(tied) == nothing_thrown);  // the files have the table twice
+  CHECK(other.refusal(tied) == nothing_thrown);  // the head is a copy of the table
 
   own.write_config(config_with({}));
   CHECK(

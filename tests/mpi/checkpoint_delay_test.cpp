@@ -3,8 +3,9 @@
 // ranks: 1 3
 
 // Tests checkpoints of trainings with delayed gradients. A resumed training continues bit for bit
-// under the same plan, also if the checkpoint is older than the first update. Under another plan it
-// forgets the delayed gradients, and makes no update until its own are old enough.
+// under the same plan, also if the checkpoint was saved before the first update. Under another
+// plan, the training drops the saved gradients, and makes no update until its own gradients are old
+// enough.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -38,7 +39,7 @@ bool continues_delayed(ashlar::mesh const& m, search::plan const& plan,
   checkpoint::save(f.path(), first);
   auto again = nn::place<float>(tiny_gpt, m, resumed_with, 7);
   train::trainer resumed(again, rule, {.clip = 1});
-  for (int step = 6; step < 9; ++step) resumed.step(tiny_batch(step));  // these are forgotten
+  for (int step = 6; step < 9; ++step) resumed.step(tiny_batch(step));  // resume() drops them
   CHECK(checkpoint::resume(f.path(), resumed));
   CHECK(resumed.steps_done() == before);
   bool equal = true;

@@ -178,7 +178,7 @@ TEST_CASE("published weights of GPT-2 on every mesh and plan") {
       ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0});
       CHECK(trainer.step(data).loss == doctest::Approx(expected).epsilon(1e-5));
     }
-    // With tied embeddings, the table is a single parameter.
+    // In a net with tied embeddings, the embedding and the head share one table.
     auto const tied = nn::tied_gpt({layers, features, heads, words});
     auto shared = nn::place<float>(
         tied, m,

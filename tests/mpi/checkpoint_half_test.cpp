@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Tests that safetensors files with float16 are read into tensors of other types, whole or split,
-// by names and by views. Other types must be refused with a sentence that names the types that are
-// read.
+// Tests that float16 values of safetensors files are read into whole and split tensors of other
+// types, by names and by views. Other conversions must be refused with a sentence that names the
+// types that are converted.
 
 #include <cmath>
 #include <fstream>
@@ -24,7 +24,7 @@ namespace {
 namespace checkpoint = ashlar::checkpoint;
 
 /// A list of float16 numbers, and a list of the same numbers as doubles: zeros, subnormals, the
-/// least normal number, 1 and the next one, the largest number, infinities and a NaN.
+/// smallest normal number, 1, the next larger number, -2, the largest number, infinities and a NaN.
 constexpr std::uint16_t half_bits[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x3c00,
                                        0x3c01, 0xc000, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
 constexpr double half_values[] = {0,
@@ -40,7 +40,7 @@ constexpr double half_values[] = {0,
                                   -std::numeric_limits<double>::infinity(),
                                   std::numeric_limits<double>::quiet_NaN()};
 
-/// Writes a tensor "w" [3, 4] of a type with two bytes.
+/// Writes `half_bits` as a tensor "w" [3, 4] of `type`, whose elements must have two bytes.
 void write_halves(std::filesystem::path const& file, std::string const& type) {
   if (world_rank() == 0) {
     ashlar::io::safetensors_header header;
@@ -52,7 +52,7 @@ void write_halves(std::filesystem::path const& file, std::string const& type) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Returns whether both are NaN, or equal with the same sign.
+/// Returns whether `made` is `expected` rounded to T, with the same sign, or both are NaN.
 template <class T>
 bool is_same(T made, double expected) {
   auto const value = static_cast<double>(made);

@@ -27,7 +27,7 @@ namespace checkpoint = ashlar::checkpoint;
 namespace nn = ashlar::nn;
 
 constexpr int llama_length = 5;
-using rows = std::vector<std::vector<double>>;  // one per token
+using rows = std::vector<std::vector<double>>;  // one row per token
 
 /// The forward pass of Llama for one sequence, as plain loops over the published tensors.
 class plain_llama {

@@ -63,7 +63,7 @@ bits_of_arrays all_bits(Trainer& t) {
 }
 
 /// How a training is placed: the number of ranks, the schedule of its stages, and whether the
-/// stages have nearly equally many units (elements or whole residuals).
+/// stages have nearly equally many units. A unit is a layer or a whole residual block.
 struct staging {
   int ranks;
   pipelines::schedule order;
@@ -131,14 +131,14 @@ std::string describe(staging const& s) {
 }
 
 /// Tests checkpoints of a net. A training is saved by one pipeline and loaded by other pipelines
-/// and by single stages. If `few` is true, only every second staging saves, and one other staging
-/// loads.
+/// and by single stages. If `few` is true, at most every second staging saves, and by default only
+/// one other staging loads what it saved.
 template <class Net>
 void save_and_load(Net const& net, bool few = false) {
   auto const data = random_batch<std::int32_t>(staged_batch, 7, 7, 2);
   auto const list = all_stagings();
-  // Testing all pairs of a writer and a reader takes long. So by default only stagings on one rank
-  // or on all ranks write, and each writer has only a few readers.
+  // Testing all pairs of a writer and a reader takes long. So only stagings on one rank or on all
+  // ranks write. By default, each writer also has only a few readers.
   bool const all = wants_all("ASHLAR_CHECKPOINTS");
   std::size_t const stride = all ? 1 : few ? list.size() : list.size() / 3;
   for (std::size_t w = 0; w < list.size(); w += few ? 2 : 1) {

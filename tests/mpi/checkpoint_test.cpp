@@ -5,8 +5,8 @@
 
 // Tests checkpoints of a training. A resumed training must continue bit for bit under the same
 // plan, and with equal values under every other plan and on every other number of ranks. A
-// checkpoint is either complete or absent. Damaged checkpoints, and files of other origin, are
-// refused on every rank.
+// checkpoint is either complete or absent. A checkpoint that is damaged, or that is of another
+// training, is refused on every rank. Arrays in files of other programs are read by their names.
 
 #include <filesystem>
 #include <fstream>
@@ -121,8 +121,8 @@ TEST_CASE("a resumed training continues bit for bit, and with equal values under
 TEST_CASE("saved on one number of ranks under one plan, loaded on another number under another") {
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
   auto const problem = problem_of(gpt, batch);
-  // Each pair of numbers of ranks is tested, and each pair of plans. Testing all combinations of
-  // both kinds of pairs takes too long.
+  // By default, the test covers each pair of numbers of ranks and, on four or more ranks, each pair
+  // of plans, but not all combinations of both kinds of pairs, which would take too long.
   bool const all = wants_all("ASHLAR_CHECKPOINTS");
   using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,
                                    ashlar::machine const&);
@@ -193,7 +193,7 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   m.barrier();
   CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
   m.barrier();
-  if (m.rank() == 0) {  // leaves files as a job does that is killed while it saves
+  if (m.rank() == 0) {  // leaves files of a job that was killed while it saved, and foreign files
     fs::create_directory(f.path() / "step-000000005.0");
     std::ofstream(f.path() / "step-000000005.0" / "rank-0.safetensors") << "half";
     std::ofstream(f.path() / "step-000000005.json.tmp.17") << "half an index";
@@ -420,7 +420,7 @@ TEST_CASE("arrays of safetensors files that Python made are read by their names"
   auto const header = ashlar::io::read_safetensors_header(file.string());
   CHECK(header.metadata.at("made by") == "python");
   CHECK(header.find("empty")->extents == std::vector<std::int64_t>{0, 4});
-  // An array of an unknown type can stand in a file, but cannot be read.
+  // A file may contain an array of an unknown type, but this array cannot be read.
   std::string other(text, sizeof text - 1);
   other.replace(other.find("I64"), 3, "F8X");
   MPI_Barrier(MPI_COMM_WORLD);

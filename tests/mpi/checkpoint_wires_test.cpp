@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 3 4
 
-// Tests checkpoints of trainings whose gradients have wires with error feedback. A resumed training
-// continues bit for bit under the same plan, also in pipeline stages. Under another plan, the
-// errors begin with zeros.
+// Tests checkpoints of trainings that send their gradients in lossy wire formats with error
+// feedback. A resumed training continues bit for bit under the same plan, also in pipeline stages.
+// Under another plan, the errors of the wire formats begin with zeros.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -29,8 +29,8 @@ namespace sync = ashlar::sync;
 namespace train = ashlar::train;
 namespace wires = ashlar::wires;
 
-/// Trains with a plan for four steps, with a checkpoint after the second one, and again from this
-/// checkpoint. Returns whether the last two losses are equal in all bits.
+/// Trains with `plan` for two steps, then saves, and trains for two more steps. Resumes with
+/// `resumed_with` for the last two steps. Returns whether their losses are equal in all bits.
 template <class Plan, class Other>
 bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_with,
                bool in_background) {
@@ -49,7 +49,7 @@ bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_wit
   }
   auto again = nn::place<float>(tiny_gpt, m, resumed_with, 7);
   train::trainer resumed(again, rule, {.clip = 1});
-  resumed.step(tiny_batch(4));  // its errors are forgotten
+  resumed.step(tiny_batch(4));  // resume() drops its errors
   CHECK(checkpoint::resume(f.path(), resumed));
   bool equal = true;
   for (unsigned step : {2u, 3u})
@@ -84,7 +84,8 @@ TEST_CASE("a training with error feedback continues bit for bit from a checkpoin
       in_background = !in_background;
     }
   }
-  // Another plan cannot use the errors, and a plan without wires does not need them.
+  // The losses differ under another plan, which cannot use the saved errors. They also differ if
+  // only one of the two plans has wires.
   auto const plan = sync::encoded{wires::with_feedback(wires::one_bit)}(net, plain, m.machine());
   auto const zero = sync::zero<1>{}(net, plan, m.machine());
   CHECK_FALSE(continues(m, plan, zero, false));

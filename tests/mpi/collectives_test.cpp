@@ -4,9 +4,10 @@
 
 // Tests the algorithms of collectives: pairwise, ring, and the MPI library's own. An algorithm
 // table can force each of them. All algorithms must give the same bits and move the same bytes,
-// both in a blocking call and in the background. With sums by rank (comm/sum_order.hpp), these are
-// the bits of a loop over the ranks. Also tests how a mesh selects an algorithm by its table, the
-// text form of tables, and the error messages for wrong tables.
+// both in a blocking call and in the background. With sums by rank (comm/sum_order.hpp), they must
+// give the bits of a loop that adds the ranks' arrays in the order of the ranks. Also tests how a
+// mesh selects an algorithm by its table, the text form of tables, and the error messages for wrong
+// tables.
 
 #include <algorithm>
 #include <bit>
@@ -76,7 +77,8 @@ struct array {
   std::size_t count;
   T* data;
 
-  /// Returns element i of the array of a rank. The sum of the ranks' elements depends on the order.
+  /// Returns element i of the array of a rank. The bits of a sum of such elements over the ranks
+  /// depend on the order of the addends.
   static T value(int rank, std::size_t i) {
     return static_cast<T>(float(int((i * 7919 + 104729 * std::size_t(rank)) % 1009) - 500) *
                           (i % 3 == 0 ? 1e6f : 0.1f));
@@ -164,7 +166,7 @@ void same_as_pairs(std::vector<reduction> const& ops) {
       for (auto const& extents : shapes) {
         bool const is_large = extents.elements() > 1000000;
         if (is_large && !std::is_same_v<T, float>) continue;
-        // Larger tensors run on the first topology only.
+        // To save time, larger tensors run on the first topology only.
         if (i > 0 && extents.elements() > 100) continue;
         for (auto const op : ops) {
           if (is_large && op != ops[0]) continue;

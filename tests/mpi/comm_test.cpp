@@ -79,8 +79,8 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// The first shape is so large that shared memory all-reduces it in two phases, and that messages
-/// transfer it in several chunks. The other shapes are small.
+/// The first shape is so large that its all-reduce in shared memory has two phases, and that
+/// messages transfer it in several chunks. The other shapes are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
@@ -300,7 +300,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
   enum class ended { handle, mesh, before_its_turn };
   for (auto const what : {ended::handle, ended::mesh, ended::before_its_turn})
     for (auto const& [elements, asynchronous] :
-         // Tensors of 8 elements are copied through staging buffers, larger ones are read in place.
+         // Tensors of 8 elements are copied through staging buffers. The others are read in place.
          {std::pair{8, false}, {8, true}, {1 << 17, false}, {1 << 17, true}}) {
       bool const eager = elements == 8;
       std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests inner products, norms, item, products of a matrix and a vector on every pair of placements,
-// and the factories from_local, arange, eye, full_like and zeros_like. Values are integers, so most
-// results must be exact. Only norms, and sums of float, have a tolerance.
+// and the factories from_local, arange, eye, full_like and zeros_like. Values are integers, so all
+// results except norms must be exact.
 
 #include <cmath>
 
@@ -60,7 +60,7 @@ placement dotted(placement const& p, placement const& q) {
   return sums;
 }
 
-/// Returns the number of transfers among at least two ranks that `action` makes.
+/// Returns how many transfers the communication log records while `action` runs.
 template <class Action>
 int transfers(ashlar::mesh const& m, Action action) {
   ashlar::communication_log const log(m);
@@ -97,8 +97,8 @@ void products(ashlar::mesh const& m, index const& extents) {
         int summed = 0;
         for (int i = 0; i < m.axes(); ++i)
           if (m.topology().axis[i].extent > 1 && dotted(p, q)[i].is_partial()) ++summed;
-        // The sums are reduced by one all-reduce, or by one for each axis if that is cheaper. If an
-        // axis has only one rank, a plan may contain a step that moves nothing.
+        // The sums are reduced by one all-reduce, or by one for each axis if that is cheaper. If
+        // only axes of one rank are partial, the plan may contain a transfer that moves nothing.
         CHECK_MESSAGE((moved >= std::min(summed, 1) && moved <= std::max(summed, 1)), describe(x),
                       " . ", describe(y));
         if (!dotted(p, q).has_partial()) CHECK(moved == 0);

@@ -41,8 +41,8 @@ bool partial_on(placement const& p, int axis, reduction op) {
 
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
 
-/// Returns whether both placements split the same dimensions along the same axes. A partial axis
-/// may correspond to a replicated axis.
+/// Returns whether both placements split the same dimensions along the same axes, in the same
+/// order. An axis on which one placement is partial may be replicated in the other placement.
 bool same_splits(placement const& p, placement const& q) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
@@ -145,8 +145,8 @@ TEST_CASE("maps, scaling and softmax on every placement") {
         expect(
             !p.has_partial(), [&] { return relu(x); },
             mapped(a, [](double v) { return v > 0 ? v : 0; }), "f(a + b) is not f(a) + f(b)", 0, x);
-        // This is the tanh approximation of gelu. The library computes the equal number
-        // x · sigmoid(2u), so the results agree up to a few roundings.
+        // This is the tanh approximation of gelu, v (1 + tanh(u)) / 2. The library computes the
+        // equal number v · sigmoid(2u), so the results agree up to a few roundings.
         auto const gelu_of = [](double v) {
           return 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
         };

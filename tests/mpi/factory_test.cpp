@@ -33,7 +33,8 @@ dense as_dense(shape const& extents, auto const& values) {
 }
 
 /// Calls make(mesh, placement), which creates a tensor of Rank dimensions, for every mesh and
-/// placement. Compares each tensor with the replicated one on a mesh with one axis.
+/// placement. Compares each tensor with the replicated one on a mesh with one axis, and expects no
+/// communication.
 template <int Rank, class Make>
 void same_everywhere(Make make) {
   ashlar::mesh const plain(MPI_COMM_WORLD, {{"gpu", world_size()}});

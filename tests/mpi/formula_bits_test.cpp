@@ -78,8 +78,9 @@ TEST_CASE("products and the output embedding as formulas have the bits of the la
 
 // nn::linear adds each row of dy to the gradient of the bias. The formula first adds up all rows of
 // dy, and then adds this sum to the gradient. So the two gradients are bitwise equal after the
-// first micro-batch, but not after later ones. Each rank has at least two features, because the
-// rows of a single column are contiguous and are added in another order.
+// first micro-batch, but not after later ones. The test therefore has one micro-batch. With 8
+// features, each of at most four ranks has two features or more. If a rank had a single feature,
+// its rows would be contiguous, and they would be added in another order.
 TEST_CASE("linear layers with a bias as formulas have the bits of the layers") {
   check_bits(nn::chain(nn::linear(4, 8), nn::gelu(), nn::linear(8, 8)),
              nn::chain(as_formula::linear(4, 8), nn::gelu(), as_formula::linear(8, 8)), one_batch);

@@ -44,7 +44,7 @@ TEST_CASE("the functions of formulas run when a net is placed, and in no pass") 
     auto const plan = plan_source(problem, m).random(random);
     layer_runs = loss_runs = 0;
     auto model = nn::place<double>(net, m, plan, 3);
-    CHECK(layer_runs >= 3);  // there are three layers and one loss
+    CHECK(layer_runs >= 3);  // the net has three gain layers and one loss
     CHECK(loss_runs >= 1);
     ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0.01});
     auto const data = data_for<double>(net, batch, 0, 4, 1);

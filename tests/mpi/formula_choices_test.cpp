@@ -3,8 +3,8 @@
 // ranks: 1 2 4
 
 // Tests the gradients of `where`, take_rows, concat and cumulative_sum. Values are compared with
-// plain loops, and gradients with finite differences. Also tests what is refused. Random programs
-// with these operators are in formula_gradient_test.cpp.
+// plain loops, and gradients with plain loops or finite differences. Also tests which operands are
+// refused. Random programs with these operators are in formula_gradient_test.cpp.
 
 #include <numeric>
 

@@ -27,9 +27,10 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::placement, ashlar::sbp;
 
-constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
+constexpr std::int64_t extent = 3;  // every operand is 3x3, so any two have a product
 
-/// One operator of a random program: its operands are earlier results.
+/// One operator of a random program. Its operands have the numbers `u` and `v`: 0 to 2 for the
+/// operands of the program, 3 and above for the results of earlier operators.
 struct random_step {
   int what, u, v, dim;
 };
@@ -177,7 +178,7 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     }
     CHECK(equal);
 
-    std::vector<ashlar::training_row> all;  // rows whose dy is not partial
+    std::vector<ashlar::training_row> all;  // signature rows whose dy is not partial
     ashlar::formulas::detail::row_search search(formula);
     for (auto const& it : search.run())
       if (!it.row.dy.is_partial()) all.push_back(it.row);

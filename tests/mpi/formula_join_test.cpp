@@ -35,7 +35,7 @@ constexpr auto joined_product(std::int64_t in, std::int64_t out) {
       "product", [](auto x, auto w) { return matmul(x, w); }, nn::weight("w", {in, out}));
 }
 
-/// A net with a gated layer: as a branch of two products, or as one formula.
+/// Two forms of a net with a gated layer, which is a branch of two products or one formula.
 constexpr auto gated_branch = nn::chain(
     nn::linear(4, 6), nn::branch(joined_product(6, 8), joined_product(6, 8), gate_of_two),
     nn::linear(8, 5));
@@ -105,7 +105,8 @@ TEST_CASE("a branch that a formula joins has the bits of one formula for the who
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const whole = ashlar::broadcast(), sum = ashlar::partial();
   auto const rows = ashlar::split(0, 0), features = ashlar::split(1, 0);
-  // The branch comes after a linear layer. Its elements are begin, product, turn, product and end.
+  // Element 0 of the net is a linear layer. Elements 1 to 5 are the branch: its begin, a product,
+  // the turn to its second net, a product and its end.
   auto const same = [&](placed_tensors const& begin, placed_tensors const& product,
                         placed_tensors const& end) {
     auto const apart = steps_of_gated(gated_branch, m,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests losses that are written as formulas. nn::verify must accept them. They must have the same
-// signature rows as the loss that is written by hand. Nets that end in such a loss must have the
-// same results under every plan.
+// Tests losses that are written as formulas. nn::verify must accept them. The squared error as a
+// formula must have the signature rows and the results of nn::mean_squared_error, which is written
+// by hand. Nets that end in a loss by formula must have the same results under every plan.
 
 #include <random>
 
@@ -30,7 +30,7 @@ auto const squared = nn::formula_loss(
     "squared", [](auto y, auto target) { return (y - target) * (y - target); });
 auto const huber = nn::formula_loss(
     "huber", [](auto y, auto target) { return sqrt(1 + pow(y - target, 2)) - 1; });
-/// The cross-entropy of probabilities: one number a row.
+/// The cross-entropy with probabilities as targets. It has one value for each row.
 auto const soft_cross_entropy = nn::formula_loss(
     "soft", [](auto y, auto target) { return -sum(target * log(softmax(y)), -1); });
 

@@ -29,7 +29,7 @@ namespace nn = ashlar::nn;
 
 constexpr auto zero = nn::all_equal(0);
 
-/// One MLP of two products with biases, as one layer.
+/// An MLP of two products with biases, as one layer.
 constexpr auto mlp(std::int64_t features, std::int64_t hidden) {
   return nn::formula(
       "mlp",
@@ -46,8 +46,8 @@ constexpr auto gated(std::int64_t features, std::int64_t out) {
       "gated", [](auto x, auto w, auto gain) { return matmul(x, w) * gain; },
       nn::weight("w", {features, out}), nn::weight("gain", {out}, nn::all_equal(1)));
 }
-/// A product of x with a sum: the sum of a matrix and of the product of two thin matrices. All
-/// three matrices are weights.
+/// The product of x with the matrix w + a b, where a and b are thin matrices. All three matrices
+/// are weights.
 constexpr auto low_rank(std::int64_t features, std::int64_t rank) {
   return nn::formula(
       "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
@@ -99,7 +99,8 @@ TEST_CASE("what is kept and the temporaries of passes need the memory that a pla
       CAPTURE(plan.memory);
       CAPTURE(peak);
       CHECK(double(peak) <= 1.1 * double(plan.memory));
-      // A plan that splits hidden features counts them as whole, since x is whole.
+      // A tensor-parallel plan predicts too much memory: it counts split hidden features as whole,
+      // since x is whole.
       CHECK(double(peak) >= (rows ? 0.6 : 0.4) * double(plan.memory));
     }
   }

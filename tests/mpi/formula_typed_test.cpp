@@ -51,7 +51,8 @@ constexpr search::basic_plan<N> mixed_plan(search::basic_problem<N> const& net) 
 constexpr auto typed_plan = mixed_plan(typed_problem);
 static_assert(typed_plan[1].parameters[0].use[0].is_split_of(1));
 
-/// A branch whose outputs a formula joins. Its elements are begin, product, turn, product and end.
+/// A net with a branch whose outputs a formula joins. The branch is elements 0 to 4: its begin, a
+/// linear layer, the turn to its second net, a linear layer and its end.
 constexpr auto typed_branch = nn::chain(
     nn::branch(nn::linear(4, 6), nn::linear(4, 6),
                nn::formula("gate", [](auto u, auto v) { return silu(u) * v; })),

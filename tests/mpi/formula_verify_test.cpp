@@ -50,8 +50,9 @@ TEST_CASE("nn::verify finds nothing wrong with functions and numbers") {
 }
 
 TEST_CASE("nn::verify finds nothing wrong with sums, repeated operands and several uses") {
-  // In the backward pass, the adjoint of the sum `products` must be repeated along the summed dim,
-  // because both operands of its product need it. Other operands are repeated along the same dim.
+  // `products` is the sum of an elementwise product. In the backward pass, the adjoint of this sum
+  // must be repeated along the summed dim, because the adjoints of both factors need it. Other
+  // operands are repeated along the same dim.
   auto const sums = nn::formula(
       "sums",
       [](auto x, auto w, auto column, auto one) {

@@ -57,8 +57,8 @@ std::int64_t expected_bytes(search::problem const& net, search::plan const& plan
 
 /// Compares generation with prediction under one plan. Also compares the tokens that are chosen by
 /// `how` from generated logits with those that are chosen from predicted logits. The tokens are
-/// generated in one call or, if `in_parts` is set, in two calls. Returns a description of the first
-/// fault.
+/// generated in one call or, if `in_parts` is set, in two calls. Returns a description of all
+/// faults, or an empty text.
 template <class Net>
 std::string compare(Net const& net, ashlar::mesh const& m, search::problem const& problem,
                     search::plan const& plan, int head_dim, nn::sampling const& how,
@@ -163,9 +163,9 @@ class embedding_from_zero : public nn::embedding {
   }
 };
 
-/// A linear layer whose matrix is the sum of a matrix and of a product of two thin ones. If the
-/// rows of x are split, every rank computes this product. That is much of the work only for few
-/// rows.
+/// The product of x with the matrix w + a b, where a and b are thin matrices. If the rows of x are
+/// split, every rank computes a b. If there are few rows, a b is a large part of the work, so the
+/// layer does not split them.
 constexpr auto adapted(std::int64_t features) {
   return nn::formula(
       "adapted", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
@@ -202,7 +202,8 @@ TEST_CASE("a Llama generates with a cache what it predicts without one") {
 }
 
 TEST_CASE("a net with branches generates with a cache what it predicts without one") {
-  // SwiGLU as a branch that a formula joins, and a block whose attention and MLP read the same x.
+  // The net has a SwiGLU that is a branch joined by a formula, and a block whose attention and MLP
+  // read the same x.
   auto const gate = nn::formula("gate", [](auto u, auto v) { return silu(u) * v; });
   auto const mlp = nn::chain(nn::branch(nn::linear(12, 5, false), nn::linear(12, 5, false), gate),
                              nn::linear(5, 12, false));

@@ -6,8 +6,9 @@
 // Tests a small Llama. Under random plans, its logits must equal those of plain loops over the
 // gathered parameters. Under searched, data parallel, tensor parallel and ZeRO plans, training must
 // have the results of one process, and must communicate with the planned collectives and bytes. The
-// numbers of key heads, sequences and features are not divisible by all numbers of ranks, so shards
-// are uneven, and some are empty. The Llama has two layers, or as many as ASHLAR_LLAMA_LAYERS says.
+// numbers of key heads, sequences and hidden features are not divisible by all numbers of ranks, so
+// shards are uneven, and some are empty. The Llama has two layers, or as many as
+// ASHLAR_LLAMA_LAYERS says.
 
 #include <cstdlib>
 
@@ -40,7 +41,7 @@ nn::llama_options const small_llama{.layers = llama_layers(),
                                     .rotary_base = 50,
                                     .epsilon = 1e-3};
 
-/// Returns x w of rows x [rows, in] and w [in, out].
+/// Returns the matrix product of x [rows, in] and w [in, out].
 values_t product(values_t const& x, values_t const& w, std::size_t in) {
   std::size_t const out = w.size() / in;
   values_t y(x.size() / in * out);
@@ -63,7 +64,7 @@ values_t rms_norm_of(values_t x, values_t const& gain, double epsilon) {
 
 /// Returns the inner product of a query and a key after their pairs (i, i + size / 2) have been
 /// rotated by their positions. Each pair is taken as a complex number. If q is rotated by the angle
-/// a and k by the angle b, their product is the real part of q conj(k) e^(i (a - b)).
+/// a and k by the angle b, q conj(k) is rotated by a - b. Its real part is the inner product.
 double turned_product(double const* q, double const* k, std::size_t size, double distance,
                       double base) {
   double sum = 0;

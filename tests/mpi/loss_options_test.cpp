@@ -102,7 +102,7 @@ std::vector<search::plan> plans_of(Problem const& problem, ashlar::mesh const& m
   plan_source const plans(problem, m);
   std::mt19937 random(5);
   for (int i = 0; i < 2; ++i) all.push_back(plans.random(random));
-  // The whole net computes the same on every rank, except that the classes are split.
+  // In this plan, all layers are replicated. Only the loss is split, along the classes.
   auto const whole = plans.whole();
   all.push_back(plans.filled([&](int e) {
     if (e + 1 < whole.size()) return search::layer_choice(whole[e]);

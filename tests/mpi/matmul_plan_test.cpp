@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// Tests that the plan of a matrix product is the cheapest one. The test compares it with the plans
-// through all pairs of operand placements (and shard orders) whose product needs no communication.
-// The planner must also find the textbook algorithms.
+// Tests that the plan of a matrix product is the cheapest one. Every plan first redistributes the
+// operands to placements whose product needs no communication. The test tries all pairs of such
+// placements, with all orders of shards. The planner must also find the textbook algorithms.
 
 #include <map>
 

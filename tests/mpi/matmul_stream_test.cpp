@@ -26,7 +26,7 @@ using ashlar::matmul_options;
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
 /// Returns an upper bound for the memory that the mesh's allocator (the arena) uses for `bytes` in
-/// at most 32 blocks. The arena rounds block sizes up.
+/// at most 32 blocks. The arena enlarges blocks by at most an eighth, or to 512 bytes.
 std::size_t rounded_up(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
 }

@@ -137,8 +137,8 @@ TEST_CASE("a borrowed tensor moves to another part of the mesh") {
     ashlar::shape const extents = to_shape(values.extents);
     for (auto const& from : {ashlar::parse_placement("S(0)"), ashlar::parse_placement("S(1)"),
                              ashlar::parse_placement("B"), ashlar::parse_placement("P")}) {
-      // Each rank takes its part of the values. If the tensor is partial, only the first rank takes
-      // values.
+      // Each rank takes its part of the values. If the tensor is partial, the first rank takes all
+      // values, and the other ranks take zeros.
       auto const box = source.local_box(extents, from);
       std::vector<double> own;
       if (source.is_here())
@@ -274,7 +274,7 @@ TEST_CASE("an array that cannot be the shard is refused") {
   CHECK(of(view{own.data(), {2, 3}, {8, 1}}) ==
         "borrow_local: an array of extents 2x3 has strides 8x1, but a shard is row-major without "
         "gaps. Copy the values to such an array, and pass it to from_local.");
-  CHECK(has(of(view{own.data(), {2, 3}, {1, 2}}), "has strides 1x2, but"));  // by columns
+  CHECK(has(of(view{own.data(), {2, 3}, {1, 2}}), "has strides 1x2, but"));  // column-major
   CHECK(has(message_of([&] { ashlar::borrow_local<1>(m, extents, p, std::span(own).first(6)); }),
             "has 2 dims, but the tensor's type has 1."));
   CHECK(has(message_of([&] {

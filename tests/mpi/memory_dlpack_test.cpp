@@ -4,7 +4,7 @@
 
 // Tests the exchange of shards by DLPack. Nothing must be copied, and a deleter must be called
 // exactly once. An imported tensor must be redistributed like a tensor made by from_local. Arrays
-// that cannot be shards must be refused. Such an array still belongs to the caller.
+// that cannot be shards must be refused. A refused array must still belong to the caller.
 
 #include <array>
 #include <cstring>

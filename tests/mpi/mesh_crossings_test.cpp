@@ -3,15 +3,15 @@
 // ranks: 8
 // thorough: ASHLAR_CROSSINGS=all 5 6 7 8
 
-// Moves a matrix from four ranks, as a mesh of 2 x 2, to other ranks and back: to 2 x 2, 1 x 3, 1 x
-// 2 and 1 x 1 ranks. All 18 placements of a matrix on two axes are tried on both sides. Shards are
-// made and compared by a naive definition of placements (support/naive_placement.hpp), and the
-// addends of partial tensors differ and have both signs. In each move, the bytes that a rank
-// receives must be the same as planned, as recorded and in the MPI calls. By default, one pair of
-// placements in three is tried, each with one element type and one size, which differ between
-// pairs. With ASHLAR_CROSSINGS=all, one pair in three is tried with all element types and sizes,
-// also between nodes and in many chunks. With ASHLAR_CROSSINGS=each, every pair is tried in this
-// way.
+// Moves a matrix from four ranks, a mesh of 2 x 2, to other ranks and back. The other ranks are a
+// mesh of 2 x 2, 1 x 3, 1 x 2 or 1 x 1. All 18 placements of a matrix on two axes are tried on both
+// sides. Shards are made and compared by a naive definition of placements
+// (support/naive_placement.hpp), and the addends of partial tensors differ and have both signs. For
+// each move, the plan, the communication log and the MPI calls must agree on the bytes that a rank
+// receives. By default, one pair of placements in three is tried, each with one element type and
+// one size, which differ between pairs. With ASHLAR_CROSSINGS=all, one pair in three is tried with
+// all element types and sizes, also between nodes and in many chunks. With ASHLAR_CROSSINGS=each,
+// every pair is tried in this way.
 
 #include <cstring>
 #include <type_traits>
@@ -30,9 +30,9 @@
 namespace ashlar_test {
 namespace {
 
-/// Which pairs of placements cross, and what crosses.
+/// Says which pairs of placements are tried, and with which tensors and meshes.
 struct extent_of_test {
-  bool each_pair = false;  ///< else one in three
+  bool each_pair = false;  ///< if false, one pair in three is tried
   bool all = false;        ///< all element types and sizes, between nodes and in many chunks
 };
 
@@ -75,7 +75,8 @@ bool same_bits(ashlar::tensor<T, 2> const& x, ashlar::tensor<T, 2> const& y) {
 }
 
 /// Moves a tensor to placement p on another part, and counts the bytes. If the counts do not agree,
-/// adds a description to `wrong`. Adds the bytes that this rank copied to `through_memory`.
+/// adds a description to `wrong`. Adds the bytes that this rank copied from other ranks to
+/// `through_memory`.
 template <class T>
 ashlar::tensor<T, 2> counted_move(transport on, ashlar::tensor<T, 2> const& x,
                                   ashlar::mesh const& target, placement const& p,
@@ -127,8 +128,8 @@ std::string wrong_way(int type, two_parts const (&on)[2], index const& extents, 
   }
 }
 
-/// Tries every pair of placements, or the third of them with the number `turn` modulo 3. A pair is
-/// tried with one element type and one shape, which depend on its number, or with all of them.
+/// Tries every pair of placements, or the third of the pairs that `turn` selects. A pair is tried
+/// with one element type and one shape, which depend on its number, or with all types and shapes.
 void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std::size_t turn) {
   auto const [each_pair, all] = wanted;
   std::vector<index> const sizes{{5, 7}, {3, 1}, {0, 2}, {2, 9}};
@@ -139,10 +140,10 @@ void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std
   for (auto const& p : placements) {
     for (auto const& q : placements) {
       // Ranks outside of both parts have nothing to do. They must not wait so long at the next
-      // meeting of all ranks that the watchdog ends the test.
+      // barrier that the watchdog (comm/watch/watchdog.hpp) ends the test.
       if (all || k % placements.size() == 0) on[0].whole.barrier();
-      // Each of the four pairs of parts is tested with one in three pairs of placements. Each
-      // placement is in six of these pairs.
+      // Unless each_pair is set, each of the four pairs of parts is tested with one in three pairs
+      // of placements. Each placement of either side is in six of these pairs.
       bool const is_tried = each_pair || (k + k / 18 + turn) % 3 == 0;
       for (std::size_t size = 0; size < sizes.size() && is_tried; ++size)
         for (int type = 0; type < 4; ++type) {
@@ -159,7 +160,7 @@ void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std
     }
   }
   CHECK(tried == placements.size() * placements.size() / (each_pair ? 1 : 3) * (all ? 16 : 1));
-  CHECK(through_memory == 0);  // so few bytes are sent as messages
+  CHECK(through_memory == 0);  // such small tensors are always sent as messages
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ TEST_CASE(
 
 TEST_CASE("larger tensors of each element type cross in shared memory, with the planned bytes") {
   int const n = world_size();
-  if (n != 8) return;  // two meshes of 2 x 2
+  if (n != 8) return;  // the test needs two meshes of 2 x 2 ranks
   std::vector<ashlar::mesh> const meshes{mesh_on(transport::messages, {{"rank", n}}),
                                          mesh_on(transport::shared_memory, {{"rank", n}})};
   auto const parts = [](ashlar::mesh const& m) {
