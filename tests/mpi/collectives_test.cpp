@@ -222,7 +222,8 @@ void check_sums_by_rank() {
           if (!ashlar::reduces(s.kind)) continue;
           auto const expected = summed_by_rank<T>(m, s, extents);
           auto const what = make_transfer(s, extents, t, m.coordinate(), m.sum_order());
-          array<T> const source(m, what.from.elements()), target(m, what.to.elements());
+          array<T> const source(m, what.from.elements()), target(m, what.to.elements()),
+              started(m, what.to.elements());
           auto const same = [&](array<T> const& found) {
             bool const bits = found.values() == expected;
             CHECK_MESSAGE(bits, to_string(s.kind) << " along " << to_string(s.axes, t));
@@ -231,9 +232,9 @@ void check_sums_by_rank() {
           m.run(what, type, source.data, target.data);
           same(target);
           auto const pending = m.start(
-              {&what, type, source.data, target.data, m.take_ticket(what)});
+              {&what, type, source.data, started.data, m.take_ticket(what)});
           while (!pending->advance()) std::this_thread::yield();
-          same(target);
+          same(started);
           if (s.kind != collective::all_reduce) continue;
           m.run(what, type, source.data, source.data);
           same(source);
