@@ -3,7 +3,7 @@
 
 // Compares conversions to bfloat16 with a reference. The reference finds the nearest bfloat16
 // number by a binary search through all bit patterns, with distances in long double. At a tie, the
-// reference takes the number whose last bit is 0.
+// reference takes the number whose last bit is 0. Also tests limits and comparisons of bfloat16.
 
 #include <bit>
 #include <cmath>
@@ -49,7 +49,8 @@ long double value_of(std::uint32_t bits) {
 std::uint16_t nearest(long double value) {
   std::uint32_t const sign = std::signbit(value) ? 0x8000u : 0;
   long double const size = std::fabs(value);
-  std::uint32_t low = 0, high = 0x7f80;  // value_of(low) <= size; 0x7f80 is infinity
+  // The search keeps value_of(low) <= size. The pattern 0x7f80 is infinity.
+  std::uint32_t low = 0, high = 0x7f80;
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | high);
   while (high - low > 1) {
     std::uint32_t const middle = (low + high) / 2;
@@ -79,8 +80,8 @@ TEST_CASE("every_bit_pattern_survives_a_round_trip_through_float") {
 
 TEST_CASE("floats_are_rounded_to_the_nearest_and_ties_to_even") {
   int wrong = 0;
-  // Every upper half of a float is combined with lower halves that make the float a tie between two
-  // bfloat16 numbers, a neighbour of a tie, or far from any tie.
+  // Every upper half of a finite float is combined with lower halves that make the float a tie
+  // between two bfloat16 numbers, a neighbor of a tie, or a number far from any tie.
   for (std::uint32_t upper = 0; upper < 65536; ++upper) {
     if ((upper & 0x7fffu) >= 0x7f80u) continue;
     for (std::uint32_t lower : {0x0000u, 0x0001u, 0x4321u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
@@ -89,8 +90,8 @@ TEST_CASE("floats_are_rounded_to_the_nearest_and_ties_to_even") {
     }
   }
   CHECK(wrong == 0);
-  CHECK(bfloat16(1.00390625f).bits() == 0x3f80);  // halfway, rounds down to even
-  CHECK(bfloat16(1.01171875f).bits() == 0x3f82);  // halfway, rounds up to even
+  CHECK(bfloat16(1.00390625f).bits() == 0x3f80);  // this tie rounds down to even
+  CHECK(bfloat16(1.01171875f).bits() == 0x3f82);  // this tie rounds up to even
 }
 
 TEST_CASE("doubles_are_rounded_once") {
@@ -101,7 +102,8 @@ TEST_CASE("doubles_are_rounded_once") {
     auto const value = std::bit_cast<double>(upper << 32 | lower);
     if (value != value) continue;
     wrong += bfloat16(value).bits() != nearest(static_cast<long double>(value));
-    // These doubles are so close to a tie that a conversion to float would turn them into the tie.
+    // The two doubles next to a tie are so close to it that a conversion to float would turn them
+    // into the tie.
     auto const tie = static_cast<double>(
         float_of(static_cast<std::uint32_t>(upper) << 16 | 0x8000));
     for (double const near : {std::nextafter(tie, HUGE_VAL), std::nextafter(tie, -HUGE_VAL), tie})
@@ -114,7 +116,8 @@ TEST_CASE("doubles_are_rounded_once") {
 }
 
 TEST_CASE("integers_are_rounded_once") {
-  // A conversion to double would turn these integers into ties, which round down to even.
+  // `tie` rounds down to even. A conversion to double would lose the addend 1 of the other integers
+  // and turn them into ties.
   std::int64_t const tie = (std::int64_t{1} << 60) + (std::int64_t{1} << 52);
   float const above = std::ldexp(1.0f, 60) + std::ldexp(1.0f, 53);
   CHECK(static_cast<float>(bfloat16(tie)) == std::ldexp(1.0f, 60));
@@ -126,8 +129,8 @@ TEST_CASE("integers_are_rounded_once") {
     std::uint64_t const upper = ashlar::device::random_word(2, 0, 2 * i);
     std::uint64_t const lower = ashlar::device::random_word(2, 0, 2 * i + 1);
     std::uint64_t const any = (upper << 32 | lower) >> (i % 64);
-    // The ties between the two numbers of bfloat16 that are next to these bits, and their
-    // neighbours.
+    // `middle` is the tie between the two bfloat16 numbers around `any`, or `any` itself if it has
+    // few bits. The loop below also tests the neighbors of `middle`.
     int const last = 55 - std::countl_zero(any | 1);
     std::uint64_t const half = last > 0 ? std::uint64_t{1} << last : 0;
     std::uint64_t const middle = half == 0 ? any : (any & ~(2 * half - 1)) | half;
@@ -148,8 +151,8 @@ TEST_CASE("infinities_and_nans_are_preserved") {
   CHECK(bfloat16(-inf) == -limits::infinity());
   CHECK(bfloat16(std::numeric_limits<float>::max()) == limits::infinity());
   CHECK(bfloat16(float_of(0x7f7f7fff)) == limits::max());
-  // Rounding must not turn a NaN into an infinity, even if its fraction bits are set only in the
-  // lower half. Rounding must also not carry into the sign bit.
+  // Rounding must not turn a NaN into an infinity, even if the NaN's fraction bits are set only in
+  // the lower half of the float. Rounding must also not carry into the sign bit.
   for (std::uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu, 0xffffffffu, 0x7fc00000u}) {
     auto const nan = bfloat16(float_of(bits));
     CHECK(nan != nan);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests two checks that all ranks have the same number: one uses maxima, the other one uses addends
-// of a sum. Also tests the hash of data, by which ranks compare data.
+// Tests two checks that all ranks have the same number. The first check uses two maxima over all
+// ranks, and the second uses eight sums over all ranks. Also tests the hash by which ranks compare
+// data.
 
 #include <algorithm>
 #include <array>
@@ -64,7 +65,8 @@ TEST_CASE("the sums show whether all ranks have the same number") {
       }
     }
   }
-  CHECK_FALSE(agree({1, 2, 3}));  // although the mean is one of the values
+  // The mean of these numbers is the number of one rank, so this rank alone could not tell.
+  CHECK_FALSE(agree({1, 2, 3}));
   CHECK_FALSE(agree({0x10000, 1}));
 }
 
@@ -82,7 +84,8 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
       add(ashlar::content_hash(data.data(), data.size()));
       byte = static_cast<unsigned char>(byte ^ (1 << bit));
     }
-  for (std::size_t i = 8; i < data.size(); ++i) {  // this swaps single bytes at a distance of 8
+  // The hash reads words of 8 bytes. This loop swaps bytes at the same place of successive words.
+  for (std::size_t i = 8; i < data.size(); ++i) {
     auto other = data;
     std::swap(other[i], other[i - 8]);
     if (other != data) add(ashlar::content_hash(other.data(), other.size()));

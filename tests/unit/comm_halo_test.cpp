@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The windows of a convolution slide along a split dim of a tensor. Tests which rank owns each part
-// of the tensor and which ranks read it. Also tests the transfers that exchange halos, the elements
-// that a rank reads and does not own. Both are compared with sets of indices that this test finds
-// index by index. The transfers of all ranks are replayed in this process.
+// The windows of a convolution slide along a split dim of a tensor. Tests which part of the tensor
+// each rank owns and which part it reads. The expected indices are found window by window. Also
+// tests the transfers that exchange halos, the elements that a rank reads and does not own. The
+// transfers of all ranks are replayed in this process, on arrays of global indices.
 
 #include <numeric>
 #include <set>

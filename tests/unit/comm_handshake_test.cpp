@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Stress test of the rules by which the ranks of a node read each other's shards in shared memory
-// (comm/shared/handshake.hpp). Threads of one process simulate the ranks. A thread sanitizer
+// Tests, under stress, the rules by which the ranks of a node read each other's shards in shared
+// memory (comm/shared/handshake.hpp). Threads of one process simulate the ranks. A thread sanitizer
 // therefore detects every pair of accesses that the rules do not order. Each rank overwrites its
 // source as soon as a transfer has ended.
 
@@ -193,7 +193,8 @@ TEST_CASE(
       CHECK_FALSE(last.advance());  // rank 2 reduces its part of the array
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
-        CHECK_FALSE(last.advance());  // copies the other parts; no rank waits for rank 2 any more
+        // Rank 2 copies the other parts and leaves. After this, no rank waits for rank 2.
+        CHECK_FALSE(last.advance());
         if (when == gives_up::when_it_has_ended) {
           first.advance(), second.advance();
           CHECK(last.advance());

@@ -103,7 +103,8 @@ void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
   player.run();
 }
 
-/// Values whose sum is rounded differently in every order of the addends.
+/// Returns element i of an addend. Because of rounding, the sum of these elements depends on the
+/// order of the addends.
 float order_dependent(index const& addend, int i) {
   return float((i * 7919 + 104729 * addend[0]) % 1009 - 500) * (i % 3 ? 0.1f : 1e6f);
 }

@@ -3,7 +3,8 @@
 
 // Tests the rendezvous, which distributes NCCL's unique id from rank 0 to the other ranks, over TCP
 // or through a file. The test runs 1 to 8 real processes, which arrive in any order. It also checks
-// the errors if a process does not arrive, arrives twice, or expects a different number of ranks.
+// the errors if a process does not arrive, if two processes have the same rank, or if processes
+// expect different numbers of ranks.
 
 #include <csignal>
 #include <cstdlib>
@@ -166,13 +167,13 @@ TEST_CASE("no rank 0") {
 
 TEST_CASE("files that an earlier run left behind are ignored") {
   meeting const m(rendezvous::file);
-  {  // A run of the same size without a job name, in which rank 2 never arrived.
+  {  // This run has the same size and no job name, and its rank 2 never arrives.
     processes ranks;
     for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, 3), 1, 100ms); });
     ranks.wait();
   }
   CHECK(m.files.size() > 0);
-  {  // A run that ended after all ranks had arrived.
+  {  // This run ends after rank 0 has found a file of each rank.
     std::ofstream(m.file + ".2") << "- 3 00112233445566778899aabbccddeeff\n";
     processes ranks;
     ranks.start([&] { return meet(m.rank(0, 3), 2, 150ms); });
@@ -217,7 +218,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
-  ranks.start([&] {  // an unrelated client: sends an unknown request, then a short one
+  ranks.start([&] {  // an unrelated client sends an unknown request, then a short one
     for (char const* words : {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "?"}) {
       for (int tries = 0; tries < 400; ++tries) {
         ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
@@ -249,8 +250,8 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   CHECK(said[3] == "id: right");
 }
 
-/// Connects to a port of this host. Closing the socket resets the connection, so the port is free
-/// again at once and ports do not run out.
+/// Connects to a port of this host. Closing the returned socket resets the connection, so its local
+/// port is free again at once. Otherwise, thousands of connections could use up all local ports.
 ashlar::nccl::detail::tcp_socket connect_as_stranger(int port) {
   ashlar::nccl::detail::tcp_socket s(::socket(AF_INET, SOCK_STREAM, 0));
   linger const reset{1, 0};
@@ -266,7 +267,7 @@ ashlar::nccl::detail::tcp_socket connect_as_stranger(int port) {
   return ashlar::nccl::detail::tcp_socket();
 }
 
-// The environment variable ASHLAR_STRANGERS sets the number of connections.
+// The environment variable ASHLAR_STRANGERS sets the number of connections that end at once.
 TEST_CASE("tcp: a flood of strangers, some of whom stay connected, does not keep the ranks apart") {
   char const* const asked = std::getenv("ASHLAR_STRANGERS");
   int const strangers = asked == nullptr ? 3000 : std::atoi(asked);

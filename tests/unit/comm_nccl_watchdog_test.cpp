@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how the watchdog ends a job whose collectives hang. A fake device stands in for the GPU.
-// Also tests the messages for NCCL failures.
+// Tests how the watchdog ends a job whose collectives hang. A fake device replaces the GPU. Also
+// tests the messages for NCCL failures.
 
 #include <atomic>
 
@@ -165,7 +165,7 @@ TEST_CASE("explanations of NCCL's results say what to do") {
 TEST_CASE("more ranks than devices, and the wrong library") {
   CHECK(device_fault(3, 4, false) == "");
   CHECK(device_fault(3, 1, true) == "");
-  CHECK(device_fault(3, 1, false) == "");  // the launcher shows each rank its own device
+  CHECK(device_fault(3, 1, false) == "");  // this rank sees only its own device
   CHECK(has(device_fault(4, 4, false), "its node has 4 devices. Start at most as many ranks"));
   CHECK(has(device_fault(0, 0, true), "no device on this node"));
   CHECK(version_fault(22809, 22809) == "");

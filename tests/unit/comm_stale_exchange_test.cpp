@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the letters of a stale training (comm/stale_exchange.hpp). Threads of one process simulate
-// the ranks. A thread sanitizer therefore detects data races between a rank's own work and its
-// handler of letters. Ranks stall at random, and serve the others meanwhile.
+// Tests the letters (messages) that ranks send each other in a training with stale parameters
+// (comm/stale_exchange.hpp). Threads of one process simulate the ranks. A thread sanitizer
+// therefore detects data races between a rank's own work and its handler of letters. At random
+// steps, a rank delays its own work and only answers the letters of other ranks.
 
 #include <atomic>
 #include <deque>
@@ -32,7 +33,7 @@ struct letter_box {
   std::deque<letter> letters{};
 };
 
-/// The mailbox of a thread that plays a rank.
+/// The mailbox of a thread that simulates a rank.
 class thread_mailbox {
  public:
   thread_mailbox(int rank, std::vector<std::unique_ptr<letter_box>>& boxes)
@@ -67,7 +68,8 @@ class thread_mailbox {
   std::vector<std::unique_ptr<letter_box>>* boxes_;
 };
 
-/// Runs the steps of one rank. Counts the reads, and those that miss a required gradient.
+/// Runs the steps of one rank. Returns the number of its reads, and the number of wrong reads of
+/// each kind (support/stale_reads.hpp).
 stale_read_counts steps_of_thread(int rank, int ranks, int staleness, int steps,
                                   std::vector<std::unique_ptr<letter_box>>& boxes,
                                   std::atomic<int>& finished) {
@@ -86,7 +88,7 @@ stale_read_counts steps_of_thread(int rank, int ranks, int staleness, int steps,
     worker.end_step(step);
   }
   worker.settle(steps, serve);
-  for (++finished; finished < ranks;) serve();  // others still need this owner
+  for (++finished; finished < ranks;) serve();  // other ranks still read values of this rank
   return worker.counts;
 }
 

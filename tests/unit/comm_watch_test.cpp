@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the parts of the watchdog: the record of operations, reports, the diagnosis, the file, the
-// sockets, questions to other ranks, and the settings. tests/scripts/faults.sh tests the complete
-// watchdog on 4 ranks.
+// Tests the parts of the watchdog: the record of operations, reports, the diagnosis, the file of
+// reports, the sockets, questions to other ranks, the detection of processes that end, and the
+// settings. tests/scripts/faults.sh tests the complete watchdog on 4 ranks.
 
 #include <atomic>
 #include <chrono>
@@ -224,7 +224,7 @@ TEST_CASE("watchdogs talk to each other, and not to strangers") {
   send_as_stranger(b.port(), std::string(60'000, '!'));
   std::string forged(21, '\0');
   std::memcpy(forged.data(), secret.data(), sizeof secret);
-  forged[16] = 2;  // a rank that does not exist
+  forged[16] = 2;  // the sender would be rank 2, which does not exist
   send_as_stranger(b.port(), forged);
   for (int i = 0; i < 5; ++i) CHECK_FALSE(b.receive(100ms).has_value());
   a.send(1, watch::peer_socket::kind::end);
@@ -269,7 +269,7 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   ask(&computes);
   CHECK(question.must_wait_on(2));
   CHECK_FALSE(question.must_wait_on(10));
-  auto blocked = waits;  // its long work is blocked: it waits for others
+  auto blocked = waits;  // rank 0 has long work, but waits for other ranks meanwhile
   blocked.work = "writes a file";
   ask(&blocked);
   CHECK_FALSE(question.must_wait_on(2));

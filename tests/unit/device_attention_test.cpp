@@ -128,7 +128,7 @@ TEST_CASE("attention_gradient_equals_finite_differences_over_several_blocks") {
     auto const made = forward(qkv, e);
     auto const dout = normals<double>(static_cast<std::int64_t>(made.out.size()), 2);
     std::vector<double> workspace(size_of(host::attention_backward_workspace(e)));
-    std::vector<double> dqkv(qkv.size(), 7.0);  // must be overwritten, not accumulated
+    std::vector<double> dqkv(qkv.size(), 7.0);  // the backward pass must overwrite this
     host::attention_backward(dout.data(), qkv.data(), made.out.data(), made.log_sum_exp.data(), e,
                              workspace.data(), dqkv.data());
     auto const expected = numeric_gradient(qkv, [&] { return dot(forward(qkv, e).out, dout); });

@@ -67,10 +67,10 @@ void check(host::context_extents const& e) {
 
 TEST_CASE("context_attention_equals_its_definition_and_its_gradients_finite_differences") {
   check({2, 5, 3, 2, 4});
-  check({1, 70, 4, 1, 3});  // two blocks of queries
+  check({1, 70, 4, 1, 3});  // these queries need two blocks
   check({2, 3, 7, 3, 1});
   check({1, 1, 1, 1, 2});
-  check({2, 0, 3, 2, 4});  // no queries: the gradients of keys and values are zero
+  check({2, 0, 3, 2, 4});  // without queries, the gradients of keys and values are zero
   check({0, 5, 3, 2, 4});
   check({2, 5, 3, 0, 4});
 }

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the CUDA attention kernels on an emulated device, in rising and falling order of threads.
-// The shared memory of the emulated device has exactly the requested size and is initialized to
-// NaN, so that reads of uninitialized memory are detected.
+// Runs the CUDA attention kernels on an emulated device: for float in rising order of threads, for
+// bfloat16 in falling order. A kernel that depends on the order, for example because a barrier is
+// missing, would give wrong results. The shared memory of the emulated device has exactly the
+// requested size and is initialized to NaN, so that reads of uninitialized memory are detected.
 
 #include <doctest/doctest.h>
 
@@ -57,8 +58,8 @@ TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
       auto const a = ashlar::cuda::place_in_a(lane, word);
       CHECK(first.row == a.row);
       CHECK(first.column + lane % 4 * 2 == a.column);
-      // A load for operand b covers two neighbouring operands of 16 x 8. Each row in memory is a
-      // column of b, or a row of b if the load transposes.
+      // A load for operand b covers two adjacent operands of 16 x 8. Each row in memory is a column
+      // of b, or a row of b if the load transposes.
       auto const b = ashlar::cuda::place_in_b(lane, word % 2);
       auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
       CHECK(column.row == b.column + word / 2 * 8);

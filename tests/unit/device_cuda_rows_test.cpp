@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the CUDA kernels for softmax, cross-entropy and layer norm on an emulated device, in rising
-// and falling order of threads.
+// Runs the CUDA kernels for softmax, cross-entropy and layer norm on an emulated device, once in
+// rising and once in falling order of threads, so that results that depend on the order are
+// noticed. Also tests that a kernel reads short rows only once from memory.
 
 #include <doctest/doctest.h>
 

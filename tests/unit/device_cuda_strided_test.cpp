@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the CUDA kernels for strided copies and reductions on an emulated device, in rising and
-// falling order of indices.
+// Runs the CUDA kernels for strided copies and reductions on an emulated device, once in rising and
+// once in falling order of indices, so that results that depend on the order are noticed.
 
 #include <doctest/doctest.h>
 

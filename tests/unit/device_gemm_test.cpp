@@ -61,7 +61,7 @@ namespace {
 
 using ashlar::bfloat16;
 
-/// Returns integers in [-4, 4]. Sums of some hundred of their products are exact in float.
+/// Returns integers in [-4, 4]. All sums of their products in these tests are exact in float.
 std::vector<bfloat16> small_integers(std::int64_t n, std::uint64_t stream) {
   std::vector<bfloat16> values;
   for (std::int64_t i = 0; i < n; ++i)
@@ -106,7 +106,7 @@ TEST_CASE("gemm_of_bfloat16_is_the_exact_product_rounded_once") {
     check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
     check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
   }
-  // One extent of each product is larger than a block.
+  // One extent of each product is larger than a block, which has the extent 512.
   check_rounded_product(false, true, 513, 3, 5, 1, 1.0f);
   check_rounded_product(true, false, 3, 515, 5, 0, 0.0f);
   check_rounded_product(true, true, 3, 5, 1030, 0, -0.5f);
@@ -121,7 +121,7 @@ TEST_CASE("gemm_of_bfloat16_accumulates_in_float") {
   bfloat16 c{};
   host::gemm_batched_strided(false, false, 1, 1, 1, 600, 1.0f, a.data(), 600, 0, b.data(), 1, 0,
                              0.0f, &c, 1, 1);
-  CHECK(static_cast<float>(c) == 856.0f);  // 855, rounded to a multiple of 4
+  CHECK(static_cast<float>(c) == 856.0f);  // this is 855, rounded to a multiple of 4
 }
 
 TEST_CASE("gemm_without_an_inner_dimension_clears_even_nan_when_beta_is_zero") {

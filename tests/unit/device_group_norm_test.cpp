@@ -19,7 +19,7 @@ namespace {
 
 using values = std::vector<double>;
 
-/// Computes group norm by its definition, one group of one image after the other.
+/// Computes group norm by its definition, separately for each group of channels of each image.
 values normalized(values const& x, values const& gain, values const& bias,
                   host::group_extents const& e) {
   values y(x.size());

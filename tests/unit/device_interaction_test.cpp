@@ -81,7 +81,8 @@ TEST_CASE("interactions_of_parts_of_the_columns_sum_to_the_whole") {
 }
 
 TEST_CASE("look_ups_of_parts_of_the_rows_sum_to_the_whole") {
-  std::vector<std::int32_t> const ids{2, 0, 1, 3, 2, 2};  // three samples, two tables of four rows
+  // There are three samples and two tables. A table has four rows of three columns.
+  std::vector<std::int32_t> const ids{2, 0, 1, 3, 2, 2};
   auto const table = integers(2 * 4 * 3, 1);
   values sum(18), expected;
   for (std::size_t i = 0; i < 6; ++i)
@@ -99,7 +100,7 @@ TEST_CASE("look_ups_of_parts_of_the_rows_sum_to_the_whole") {
 }
 
 TEST_CASE("the_gradient_of_a_table_adds_repeated_ids_and_skips_foreign_ones") {
-  // Two samples and two tables. The shard holds rows 1 and 2.
+  // There are two samples and two tables. The shard holds rows 1 and 2 of each table.
   std::vector<std::int32_t> const ids{1, 2, 1, 0};
   values const dy{1, 10, 100, 1000};
   values gradient{5, 5, 5, 5};

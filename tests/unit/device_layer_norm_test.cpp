@@ -80,7 +80,7 @@ TEST_CASE("layer_norm_gradients_equal_finite_differences_and_parameters_accumula
     return dot(y, dy);
   };
   loss();
-  auto dx = dy;  // overwritten in place
+  auto dx = dy;  // layer_norm_backward reads dy here and overwrites it with dx
   std::vector<double> dgamma(size_of(cols), 1.0);
   std::vector<double> dbeta(size_of(cols), 1.0);
   host::layer_norm_backward(dx.data(), x.data(), mean.data(), rstd.data(), gamma.data(), rows, cols,

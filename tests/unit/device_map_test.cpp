@@ -88,7 +88,7 @@ TEST_CASE("a_sum_of_squares_in_double_does_not_overflow_or_stall_in_float_range"
 
 TEST_CASE_TEMPLATE("sums, differences and products of integers wrap around", T, std::int32_t,
                    std::int64_t) {
-  // The sanitizer of undefined behaviour would report an overflow of signed integers.
+  // UndefinedBehaviorSanitizer would report an overflow of signed integers in the library.
   namespace device = ashlar::device;
   T const most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
   std::vector<T> const x{most, least, 3}, y{2, 2, 4};

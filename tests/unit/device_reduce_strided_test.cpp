@@ -33,7 +33,7 @@ T value_at(std::int64_t i, std::size_t source) {
   else return T(z);
 }
 
-/// Reduces `values` one after another. The sum is volatile, so that no compiler keeps excess
+/// Reduces `values` in their order. The sum is volatile, so that no compiler keeps excess
 /// precision.
 template <class T>
 T folded(reduction op, std::vector<T> const& values) {
@@ -58,8 +58,8 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
 }
 
 /// Reduces `count` source blocks into a result block, and compares every byte of the result,
-/// including the gaps between its rows. `pad` changes the distance between rows of the result.
-/// `shift` misaligns the result for vector instructions.
+/// including the gaps between its rows. `pad` adds gaps between the rows of the sources and of the
+/// result. `shift` misaligns the result for vector instructions.
 template <class T>
 void check(reduction op, std::size_t count, extents const& e, std::int64_t pad, std::int64_t shift,
            bool transposed = false) {

@@ -82,7 +82,7 @@ TEST_CASE("cross_entropy_gradient_equals_finite_differences_and_skips_ignored_ro
   double const expected = -0.25 * (std::log(p[0]) + std::log(p[size_of(cols + 32)]) +
                                    std::log(p[size_of(3 * cols + 7)]));
   CHECK(loss() == doctest::Approx(expected).epsilon(1e-13));
-  auto gradient = logits;  // overwritten in place
+  auto gradient = logits;  // cross_entropy reads logits here and overwrites them
   host::cross_entropy(gradient.data(), targets.data(), rows, cols, 0.25, losses.data(),
                       gradient.data());
   CHECK(distance(gradient, numeric_gradient(logits, loss)) < 1e-9);

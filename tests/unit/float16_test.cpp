@@ -16,8 +16,8 @@
 using ashlar::float16;
 
 static_assert(static_cast<float>(float16::from_bits(0x3c00)) == 1.0f);
-static_assert(static_cast<float>(float16::from_bits(0x7bff)) == 65504.0f);   // the largest
-static_assert(static_cast<double>(float16::from_bits(0x8001)) == -0x1p-24);  // subnormal
+static_assert(static_cast<float>(float16::from_bits(0x7bff)) == 65504.0f);   // largest finite value
+static_assert(static_cast<double>(float16::from_bits(0x8001)) == -0x1p-24);  // subnormal value
 static_assert(static_cast<float>(float16::from_bits(0x03ff)) == 1023 * 0x1p-24f);
 static_assert(static_cast<float>(float16::from_bits(0xfc00)) ==
               -std::numeric_limits<float>::infinity());

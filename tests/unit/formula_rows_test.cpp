@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The library has layers that are written by hand. Compares their training rows with the training
-// rows of formulas for the same layers. Also checks everything else that follows from a formula:
-// errors, costs, and the values that are kept for the backward pass.
+// A training row is one possible combination of placements of a layer's tensors, parameters and
+// gradients. Compares the training rows of the library's layers that are written by hand with those
+// of formulas for the same layers. Also checks everything else that follows from a formula: errors,
+// costs, and the values that are kept for the backward pass.
 
 #include <algorithm>
 #include <set>
@@ -116,7 +117,7 @@ TEST_CASE("a formula that joins two tensors keeps what its gradients read") {
   CHECK(scores.saved_values + (scores.saved_beside.empty() ? 0 : scores.saved_beside[0].values) ==
         2 * 24 + 36);  // both operands and the product
   // The rows of u become rows of y, and the rows of v become columns of y. So u and v cannot both
-  // be split.
+  // be split along dim 0. A split along dim 1 makes y partial, which tanh does not permit.
   std::set<std::string> rows{"x B y B dy B dx B", "x B y B dy P dx P"};
   CHECK(rows_of(scores.rows) == rows);
   CHECK(scores.couples_rows);
@@ -142,7 +143,7 @@ TEST_CASE("layers by hand have the rows of their formulas") {
 }
 
 TEST_CASE("operators that move dims say where they split") {
-  // The heads are split, and so are the weights from which the heads are computed. Then x is whole
+  // In the row that is counted below, the heads of both weights are split. In this row, x is whole
   // and y is a partial sum.
   auto const heads = nn::formula(
       "heads",
@@ -199,8 +200,10 @@ TEST_CASE("a gain has the rows that hands write, and two more") {
   for (int d : {0, 1}) add({split(d, 0), split(d, 0), split(d, 0), split(d, 0), {b}, {p}});
   add({f, f, f, f, {split(0, 0)}, {split(0, 0)}});
   add({b, b, b, b, {b}, {b}});
-  add({b, b, p, p, {b}, {p}});  // not in the library: a partial gradient passes through
-  add({p, p, b, b, {b}, {p}});  // not in the library: a partial input passes through
+  // Gains in layers that are written by hand lack the next two rows. In the first row, a partial
+  // gradient stays partial, and in the second row, a partial input.
+  add({b, b, p, p, {b}, {p}});
+  add({p, p, b, b, {b}, {p}});
   CHECK(rows == expected);
 }
 
@@ -227,7 +230,8 @@ TEST_CASE("no row splits a tensor while every rank repeats products that cost mu
     CHECK(!row.y.is_split_of(1));
     splits += row.x.is_split() || row.use[0].is_split() || row.use[1].is_split();
   }
-  CHECK(splits == 2);  // one row splits the rows of x, and one splits the hidden features
+  // One training row splits the rows of x, and another splits the hidden features.
+  CHECK(splits == 2);
   // If rows are split, every rank computes the whole product of the two weights. If there are many
   // rows, this costs little compared with the product of x.
   auto const low_rank = nn::formula(
@@ -291,7 +295,7 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(linear.backward_values == hand.backward_values);
   CHECK(linear.gradient_values == hand.gradient_values);
   CHECK(linear.gemm == hand.gemm);
-  // A bias is written to y before the product is added to it.
+  // The layer first writes the bias to y, and then adds the product to y.
   auto const bias_added = nn::formula("f", product_and_bias, nn::weight("w", {4, 7}),
                                       nn::weight("b", {7}, zero))
                               .spec({2, 6, 4});
@@ -300,8 +304,9 @@ TEST_CASE("costs and kept values follow from the operators") {
   auto const gelu = nn::formula("f", [](auto u) { return ashlar::formulas::gelu(u); });
   CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
   CHECK(gelu.spec({6, 4}).backward_values == nn::gelu().spec({6, 4}).backward_values);
-  // swiglu keeps x and both products of 5x6, and computes the gated product again. The gradients of
-  // its weights read other weights, so they are not computed separately from dx.
+  // swiglu keeps x and both products of 5x6, and its backward pass computes the gated product
+  // again. The gradients of its weights read other weights, so they are not computed separately
+  // from dx.
   auto const swiglu = nn::swiglu(4, 6).spec({5, 4});
   CHECK(swiglu.saved_values == 5 * 4 + 2 * 5 * 6);
   CHECK(swiglu.backward == ashlar::search::backward_form::whole);
@@ -309,7 +314,7 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(swiglu.backward_flops == 2 * swiglu.forward_flops);
   CHECK(!swiglu.gemm.known());  // the hidden features are no dim of x or y
   CHECK(swiglu.saved_beside.empty());
-  // rms_norm keeps x and one number a row.
+  // rms_norm keeps x and one number for each row of x.
   CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
   // The backward pass of a bias needs no value of the forward pass, so nothing is kept.
   auto const bias = nn::formula(
@@ -318,8 +323,8 @@ TEST_CASE("costs and kept values follow from the operators") {
 }
 
 TEST_CASE("what is not split like x counts with what it is split with") {
-  // If the features of x are split, the product of x is partial, and every rank holds an addend of
-  // its full size.
+  // If the features of x are split, the product of x is partial, and every rank holds an addend
+  // that is as large as the whole product.
   auto const gated = nn::formula(
                          "f", [](auto x, auto w, auto g) { return matmul(x, w) * g; },
                          nn::weight("w", {4, 7}), nn::weight("g", {7}, zero))
@@ -349,7 +354,7 @@ TEST_CASE("a formula says which operator needs communication, and where the oper
   CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(1)) ==
         "swiglu with x S(1): silu of 5x6 P needs communication.");
   CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(0)) == "");
-  // All operators are local, but a gradient does not lie where it must.
+  // All operators are local, but the gradient of x would not have the placement of x.
   CHECK(nn::formula("f", [](auto x) { return sum(x, -1); }).why_not({4, 1}, split(1)) ==
         "f with x S(1): the gradient of x would be P and not S(1), which needs communication.");
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the fuzz target of the text readers on the files of its corpus and on mutations of these
-// files. One reader must accept each file whose name begins with "good", and no reader may accept
-// another file of the corpus. A mutation may be accepted, or rejected with ashlar::error.
+// files. Exactly one of the readers that are counted (fuzz/text_readers.hpp) must accept each file
+// whose name begins with "good", and none may accept another file of the corpus. A mutation must be
+// accepted, or rejected with ashlar::error.
 
 #include <filesystem>
 #include <fstream>

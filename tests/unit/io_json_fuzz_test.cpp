@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the fuzz target of the JSON readers on the files of its corpus and on mutations of these
-// files, in which a few bytes, lines or numbers are changed. Each file must be accepted, or
-// rejected with ashlar::error.
+// files, in which a few bytes or values are changed. Exactly one reader must accept each file of
+// the corpus whose name begins with "good", and no reader may accept another one. A mutation must
+// be accepted, or rejected with ashlar::error.
 
 #include <algorithm>
 #include <filesystem>
@@ -73,7 +74,7 @@ TEST_CASE("files similar to those of the corpus are read or refused") {
           case 1: text.erase(at, 1 + below(20)); break;
           case 2: text.insert(at, text.substr(below(text.size()), below(40))); break;
           case 3: text.resize(at); break;
-          default: {  // another value after a colon or comma
+          default: {  // this case writes another value after a colon, a comma or a bracket
             auto const from = text.find_first_of(":,[", at);
             if (from == std::string::npos) break;
             auto const to = text.find_first_of(",]}\n", from + 1);

@@ -3,7 +3,7 @@
 
 // Tests the output of pipeline plans. Such plans can be saved and loaded. Their text has at most
 // 100 columns. Their HTML page draws one box for each pass and one line for each transfer. Each
-// error in a file gives a message that names the file.
+// mistake in a file gives an error message that names the file.
 
 #include <fstream>
 #include <functional>
@@ -180,7 +180,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   auto const text = search::explain(s.net, s.found, cluster).text;
   CAPTURE(text);
   CHECK(has(text, "; 1 of 1 in stage 0\n    1 of 1 in stage 2\n"));
-  CHECK(has(text, "\n  1         "));  // stages that recompute are listed separately
+  CHECK(has(text, "\n  1         "));  // stages 1 and 2 have their own lines, as only 2 recomputes
 }
 
 TEST_CASE("a file has the schedule and the cuts of its plan") {
@@ -395,7 +395,8 @@ TEST_CASE("the page and the text of a pipeline show skips between stages") {
   CAPTURE(text);
   CHECK(has(text, "\n  skip           stages      sends  sends back\n  1 to 5         0 to 2"));
   auto const page = ashlar::io::pipeline_page_text(net, p, cluster);
-  CHECK(occurrences(page, "<line class='tr'") == 2 * 2 * 4);  // two cuts, both directions
+  // There are two cuts, two directions and four micro-batches.
+  CHECK(occurrences(page, "<line class='tr'") == 2 * 2 * 4);
   CHECK(occurrences(page, "<line class='tr sp'") == 2 * 4);
   CHECK(has(page, "input of the skip from stage 0 to 2 of 3 sent"));
   CHECK(has(page, "gradient of the skip from stage 0 to 2 of 3 sent"));

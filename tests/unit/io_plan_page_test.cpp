@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the HTML page of a plan. The page needs no other file, is well formed, and shows every
-// element, collective and total of the plan. Colours distinguish only the owners of shards.
+// element, collective and total of the plan. Colors distinguish only the owners of shards.
 
 #include <clocale>
 #include <set>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the files of trials: reading a file gives what was written, and the error of a damaged file
-// names the file and the trial. The fuzz target of JSON readers tries many other damages.
+// Tests the files of trials (measured steps, sync/tuning/trial.hpp): reading a file gives what was
+// written, and the error of a damaged file names the file and the trial. The fuzz target of JSON
+// readers reads files that are damaged in many other ways.
 
 #include <fstream>
 #include <string>

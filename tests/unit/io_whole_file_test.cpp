@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using ashlar::write_whole;
 
-/// Limits the size of files that this process may write, so that writing more fails.
+/// While an object of this class exists, the process cannot write files larger than `bytes`.
 class largest_file {
  public:
   explicit largest_file(rlim_t bytes) {

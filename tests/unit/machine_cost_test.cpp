@@ -22,7 +22,7 @@ namespace {
 std::int64_t part(std::int64_t n, int p, int i) { return n / p + (i < n % p ? 1 : 0); }
 
 /// Simulates a ring over p ranks, for an array of n elements in p blocks. In step k of the first
-/// pass, each rank receives block (rank + first_block - 1 - k) from its left neighbour. `passes` is
+/// pass, each rank receives block (rank + first_block - 1 - k) from its left neighbor. `passes` is
 /// 1 for a reduce-scatter or an all-gather, and 2 for an all-reduce. Returns the traffic that each
 /// rank receives.
 std::vector<traffic> ring(std::int64_t n, int p, int first_block, int passes) {

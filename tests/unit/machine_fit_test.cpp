@@ -3,7 +3,7 @@
 
 // Tests fits of machine parameters. The test computes times from known values of α, β, flops and
 // gemm_half. Without noise, a fit must recover these values exactly. With noise, it must recover
-// them closely, and no other pair of parameters may fit better. Samples that do not determine the
+// them closely, and no other α and β nearby may fit better. Samples that do not determine the
 // parameters must give an error.
 
 #include <random>

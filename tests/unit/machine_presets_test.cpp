@@ -49,7 +49,7 @@ TEST_CASE("machines with a name have plausible numbers") {
     CHECK(m->memory_bandwidth >= 1e9);
     CHECK(m->memory_bandwidth <= 1e13);
     CHECK((m->memory == 0 || m->memory >= 8'000'000'000));
-    // A large product comes near the peak. A tiny one on a GPU does not.
+    // A large product runs near the peak. A tiny product does not, unless gemm_half is 0.
     CHECK(ashlar::gemm_stretch(*m, 16384, 16384, 16384) < 1.05);
     CHECK((m->gemm_half == 0 || ashlar::gemm_stretch(*m, 16, 16, 16) > 10));
   }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that the networks of the papers have the published numbers of parameters.
+// Tests that networks have the numbers of parameters that their papers publish. Also tests the
+// number of operations of a step of GPT-2.
 
 #include <cmath>
 
@@ -47,7 +48,7 @@ std::int64_t count(Net const& net, std::int64_t positions) {
 }  // namespace
 
 TEST_CASE("BERT-large, except for the parts listed in nn/bert.hpp") {
-  std::int64_t const published = 336'226'108;  // includes both heads for pre-training
+  std::int64_t const published = 336'226'108;  // this includes both heads for pre-training
   std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
   std::int64_t const own_matrix = 1024 * 30522;
   CHECK(count(nn::bert_large(), 512) == published - segments - pooler - next + own_matrix);

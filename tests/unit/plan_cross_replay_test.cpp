@@ -76,7 +76,7 @@ struct replay_counts {
   int unreduced = 0;  ///< plans in which a tensor crosses as several addends
 };
 
-/// A matrix with these extents, and values of both signs.
+/// Returns a matrix with these extents, and values of both signs.
 dense matrix_of(shape const& extents) {
   dense x{{static_cast<int>(extents[0]), static_cast<int>(extents[1])}, {}};
   for (std::int64_t i = 0; i < extents.elements(); ++i)

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the planning of crossings between two meshes: the unit tasks, the list orders of the paper
-// on cross-mesh resharding with the times that follow from its table 2, and the library's order,
-// which reaches the lower bound. Ports are numbered from 0; a task is {size, senders, receivers}.
+// Tests the planning of crossings between two meshes: the unit tasks, the orders of whole tasks
+// (list orders) of the paper on cross-mesh resharding with the times that follow from its table 2,
+// and the library's order, which reaches the lower bound. Ports are numbered from 0. A task is
+// written as {size, senders, receivers}.
 
 #include <map>
 #include <numeric>
@@ -157,8 +158,8 @@ TEST_CASE("large problems reach the bound") {
 }
 
 TEST_CASE("the bound of the senders counts what only some of them have") {
-  // Ports 0 and 1 together must send 30 elements that no other port holds. Port 2 must send 6, and
-  // shares 10 with port 0. So the least possible load of the busiest port is 20, that of port 0.
+  // Only port 0 holds the 20 elements of the first task. Ports 1 and 2 hold all other elements and
+  // can send them with loads of 10 and 16. So the least possible load of the busiest port is 20.
   port_problem const p{4, {{20, {0}, {3}}, {10, {1, 0}, {3}}, {6, {2}, {3}}, {10, {0, 2}, {3}}}};
   CHECK(share_senders(p, 0).least_load == 20);
   CHECK(share_senders({3, {{9, {0, 1}, {2}}}}, 0).least_load == 5);
@@ -167,7 +168,8 @@ TEST_CASE("the bound of the senders counts what only some of them have") {
 
 TEST_CASE("replayed message by message, every rank of the target gets its shard") {
   machine slow = machines::gpu_cluster;
-  slow.inter = {1e-9, 1e-9}, slow.intra = {1e-10, 2e-10};  // many chunks, even of small tensors
+  // With these small latencies, even small tensors are sent in many chunks.
+  slow.inter = {1e-9, 1e-9}, slow.intra = {1e-10, 2e-10};
   topology const whole({{"node", 5}, {"gpu", 4}});
   int const first[]{0, 1, 4, 5}, second[]{2, 3, 6, 7}, three[]{8, 9, 10}, six[]{2, 6, 7, 8, 9, 10},
       nine[]{8, 9, 10, 12, 13, 14, 16, 17, 18};
@@ -177,7 +179,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
       part_of(whole, nine, {{"a", 3}, {"b", 3}})};
   char const* const placements[] = {"B,B",       "S(0),B",        "B,S(1)",
                                     "S(0),S(0)", "S(0,1),S(0,0)", "S(1),S(0)"};
-  int relayed = 0;  // number of messages that are sent by ranks outside the source
+  int relayed = 0;  // the number of messages that are sent by ranks outside the source
   int cut = 0;      // the number of shares that are not whole tasks
   for (auto const& [a, b] : {std::pair{0, 1}, {0, 2}, {2, 0}, {0, 3}, {3, 0}, {0, 4}, {4, 0}})
     for (shape const& s : {shape{{7, 6}}, shape{{1, 5}}, shape{{0, 3}}, shape{{16, 12}}})
@@ -187,7 +189,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
           auto const sent = parse_placement(from), received = parse_placement(to);
           auto const c = plan_crossing(s, 4, source, sent, target, received, whole, slow);
           CHECK(c.seconds >= c.bound * (1 - 1e-12));
-          std::map<int, int> sends, receives;  // number of messages, by rank
+          std::map<int, int> sends, receives;  // the number of messages of each rank
           for_each_transfer(c, whole, [&](crossing_transfer const& t) {
             ++sends[t.from];
             ++receives[t.to];
@@ -207,13 +209,13 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
             }
           for (auto const& share : c.between.shares)
             cut += share.size < c.tasks[std::size_t(share.task)].region.elements();
-          // By rank and task, one number for each element of the task's region: 0 if the rank does
-          // not have the element, 1 if the rank had it from the beginning, else 2 + the group that
-          // brought it.
+          // has[{rank, task}] contains one number for each element of the task's region: 0 if the
+          // rank does not have the element, 1 if the rank had it from the beginning, else 2 + the
+          // number of the group of messages that brought it.
           std::map<std::pair<int, int>, std::vector<int>> has;
           std::map<int, std::int64_t> in;
-          std::map<int, int> last;                   // by rank: its last group
-          std::map<std::pair<int, int>, int> count;  // by rank and group: number of messages
+          std::map<int, int> last;                   // the last group of each rank
+          std::map<std::pair<int, int>, int> count;  // the messages of each rank in each group
           for (std::size_t i = 0; i < c.tasks.size(); ++i) {
             auto const n = static_cast<std::size_t>(c.tasks[i].region.elements());
             for (int const r : c.tasks[i].owners) has[{r, int(i)}].assign(n, 1);
@@ -227,7 +229,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
             auto &give = has[{t.from, t.task}], &take = has[{t.to, t.task}];
             for (auto k = t.begin; k < t.begin + t.size; ++k) {
               CHECK(give.at(std::size_t(k)) > 0);
-              CHECK(give.at(std::size_t(k)) < 2 + t.group);  // brought by an earlier group
+              CHECK(give.at(std::size_t(k)) < 2 + t.group);  // an earlier group brought it
               CHECK(take.at(std::size_t(k)) == 0);
               take[std::size_t(k)] = 2 + t.group;
             }
