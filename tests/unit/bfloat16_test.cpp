@@ -132,7 +132,7 @@ TEST_CASE("integers_are_rounded_once") {
     // `middle` is the tie between the two bfloat16 numbers around `any`, or `any` itself if it has
     // few bits. The loop below also tests the neighbors of `middle`.
     int const last = 55 - std::countl_zero(any | 1);
-    std::uint64_t const half = last > 0 ? std::uint64_t{1} << last : 0;
+    std::uint64_t const half = last >= 0 ? std::uint64_t{1} << last : 0;
     std::uint64_t const middle = half == 0 ? any : (any & ~(2 * half - 1)) | half;
     for (std::uint64_t const value : {any, middle - 1, middle, middle + 1}) {
       auto const whole = static_cast<std::int64_t>(value);

@@ -326,7 +326,7 @@ TEST_CASE("a process that ends is noticed, unless it has left before") {
   CHECK(has(watch::state_of_process(other, own), "or the network is cut"));
 }
 
-TEST_CASE("ASHLAR_TIMEOUT and ASHLAR_FLIGHT_RECORDS") {
+TEST_CASE("ASHLAR_TIMEOUT is a number of seconds, perhaps with the word warn, or off") {
   auto const with = [](char const* text) {
     ::setenv("ASHLAR_TIMEOUT", text, 1);
     auto const s = watch::settings_from_environment();

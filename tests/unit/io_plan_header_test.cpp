@@ -77,6 +77,8 @@ TEST_CASE(
   std::string const locale_before = std::setlocale(LC_NUMERIC, nullptr);
   for (auto const* comma : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
     if (std::setlocale(LC_NUMERIC, comma) != nullptr) break;
+  if (*std::localeconv()->decimal_point == '.')
+    MESSAGE("no locale with a decimal comma is installed");
   plan.seconds = 0.1;
   plan.communication_seconds = 0x1p-20;
   auto const text = plan_header_text(problem, plan, "p");
