@@ -89,7 +89,7 @@ TEST_CASE("no wire pays on a workstation, and one does on 1 Gb/s") {
       CHECK(has_wires(wired.chosen));
       CHECK(wired.chosen.seconds < 0.7 * exact.chosen.seconds);
       CHECK(wired.bound <= wired.chosen.seconds);
-      // If only bf16 is permitted, it is chosen too. The plan is then slower than with all wires,
+      // If only bf16 is permitted, it is chosen. The plan is then not faster than with all wires,
       // but faster than with none.
       auto const halves = sync::optimal(net, far, slow, {.wires = {wires::bf16}});
       CHECK(has_wires(halves.chosen));

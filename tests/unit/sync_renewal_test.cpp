@@ -5,8 +5,7 @@
 // (step/renewal_first.hpp). A renewal moves an updated parameter from the placement of its update
 // to the placement of its storage. These programs must pass the check, move the same bytes, stay
 // within a memory limit, and be faster if links are slow. Programs that renew too late must be
-// refused.
-// tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
+// refused. tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
 
 #include <doctest/doctest.h>
 

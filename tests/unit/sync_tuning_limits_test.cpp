@@ -243,7 +243,7 @@ TEST_CASE("links that take no time give features and scores that are numbers") {
   CHECK(std::isfinite(ranker.score(ranker.described(c))));
   // A regression on trials whose predicted seconds are 0 keeps the weights that it began with.
   std::vector<sync::trial> bad(5);
-  for (auto& t : bad) t.seconds = 1;  // predicted: 0
+  for (auto& t : bad) t.seconds = 1;  // the predicted seconds stay 0
   sync::influences around{};
   around[2] = 0.5;
   CHECK(sync::ridge(bad).weights(around, 0.0025) == around);
