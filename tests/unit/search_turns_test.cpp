@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the seconds of micro-batches that take turns, and the search that minimizes these seconds.
-// They are compared with HiDup's equation 5, with a simulation of the processor and the links, and
-// with an exhaustive search.
+// Tests the seconds of micro-batches that take turns: while one of them communicates, another one
+// computes (turn_times.hpp). Also tests the search that minimizes these seconds (turn_search.hpp).
+// The seconds are compared with equation 5 of the HiDup paper (duplex_seconds.hpp) and with
+// simulations of the processor and the links. The search is compared with an exhaustive search.
 
 #include <algorithm>
 #include <array>
@@ -58,13 +59,13 @@ double simulated(stages const& s, int turns) {
   return processor;
 }
 
-/// A choice of an element: the work of its two passes, and the moves of its weights on the links.
+/// The seconds of one choice of an element: the work of its two passes, and for each link the
+/// gathers of its weights and the synchronization of their gradients.
 struct choice_costs {
   double forward, backward;
   std::array<double, 2> gathers, synchronize;
 };
 
-/// Adds an element with these choices to a chain.
 void add_element(search::turn_chain& chain, std::vector<choice_costs> const& choices) {
   search::turn_costs own;
   for (auto const& c : choices) {
@@ -82,8 +83,8 @@ void add_element(search::turn_chain& chain, std::vector<choice_costs> const& cho
 }
 
 /// Computes with turn_times the seconds that simulated() returns. The chain is cut inside stage
-/// `cut` into a forward part and a backward part. `share` is the fraction of this stage's work in
-/// the forward part.
+/// `cut` into a forward part and a backward part. `share` is the fraction of the work of stage
+/// `cut` that is in the forward part.
 double by_turn_times(stages const& s, int turns, std::size_t cut, double share) {
   search::turn_times forward, backward;
   for (std::size_t i = 0; i < cut; ++i) {
@@ -156,7 +157,8 @@ class simulated_step {
   }
   void run_backward(int b, int from, int to) {
     processor_ = std::max(processor_, arrival_[at(b)]);
-    // Elements without work hand their dy on as dx. So an element before them makes what moves.
+    // An element without work in the backward pass returns its dy as its dx. If such elements end
+    // the stage, the gradient that moves was made by the last element with work.
     int maker = to;
     while (maker + 1 < from && chain_.at(maker).backward[0] == 0) ++maker;
     for (int i = from - 1; i >= to; --i) {
@@ -255,7 +257,8 @@ TEST_CASE("weights move once a step if micro-batches run one at a time") {
   chain.moves.push_back({{{0, 1}}});
   chain.boundaries.push_back({{1}, {1}});
   chain.boundary_after = {0};
-  // Four moves of a second each and eight seconds of work run before or during the synchronization.
+  // The synchronization takes 100 s and runs once. All else takes 12 s: four moves of 1 s each, and
+  // 8 s of work.
   double const bound = search::turn_search(chain).run()[0].bound;
   CHECK(bound >= 100);
   CHECK(bound <= 112);
@@ -291,7 +294,8 @@ TEST_CASE("work behind an element without work may run beside the move before th
   auto const found = search::turn_search(chain, {.limit = 9 * (1 + 1e-9)}).run();
   REQUIRE(!found.empty());
   CHECK(found[0].bound == 9);
-  // The first work in front of the move may be short. Then the move still hides later work.
+  // In the backward pass, the move still runs beside 2 s of the work of element 3, even if elements
+  // 1 and 0, which follow the move, have little work.
   chain.costs[0].backward = {0.25}, chain.costs[1].backward = {0, 0};
   CHECK(bound_of(chain, {0, 1, 0, 0}) == 7.25);
 }

@@ -27,7 +27,8 @@ namespace {
 namespace search = ashlar::search;
 using ashlar::parse_topology;
 
-/// Returns the least seconds of all plans that need at most `limit` bytes, and counts the plans.
+/// Returns the least seconds of all plans that need at most `limit` bytes. Adds the memory of every
+/// plan, whatever the limit, to `memories`.
 double least_seconds(search::problem const& net, ashlar::topology const& t,
                      ashlar::machine const& m, std::int64_t limit, bool may_update_apart,
                      std::vector<std::int64_t>* memories = nullptr) {
@@ -121,11 +122,13 @@ TEST_CASE("on three axes the search finds the best plan, which updates parameter
   m.flops = 1e7;
   m.intra = {1e-9, 1e-7};
   m.inter = {2e-9, 4e-7};
-  // The first mesh is searched by roles, the second one by multisets.
+  // The first mesh has no interchangeable axes, so it is searched by roles. The axes of the second
+  // mesh are interchangeable, so it is searched by multisets (search_on_mesh.hpp).
   for (auto const* const t : {"node=2,a=2,b=3", "a=2,b=2,c=2"}) {
     CAPTURE(std::string(t));
     auto const plan = search::optimal(net, parse_topology(t), m);
-    // With a filter, the search tries all combinations of choices by dynamic programming.
+    // With a filter, even one that permits everything, the search uses another method: dynamic
+    // programming over all choices.
     auto const best = search::optimal(net, parse_topology(t), m,
                                       [](int, search::layer_choice const&) { return true; });
     CHECK(updates_apart(plan));

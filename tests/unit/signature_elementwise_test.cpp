@@ -53,8 +53,9 @@ TEST_CASE("a non-linear map passes splits and never a partial value") {
 }
 
 TEST_CASE("monotone maps would pass maxima, and are excluded: the table serves every function") {
-  // These valid rows are not in the tables, because no operator needs them yet. relu and x + 1 map
-  // P(max) to P(max). Negation maps P(max) to P(min).
+  // The excluded rows are valid for these functions: relu and x + 1 map P(max) to P(max), and
+  // negation maps P(max) to P(min). The tables omit these rows, because they are not valid for all
+  // functions that use the tables.
   for (auto op : {map(1, relu), map(1, shifted)})
     check_table(ashlar::nonlinear_map_signatures(1), {op},
                 {"P(max) -> P(max)", "P(min) -> P(min)"});
@@ -96,9 +97,9 @@ operation sum_keeping(std::string_view from, std::string_view to) {
 
 double second(double, double y) { return y; }
 
-/// Checks the table of x repeated to the extents of `out` against all rows that hold. The kernel
-/// has a second operand, of which only the extents matter. The placement of this operand says how
-/// the result is split.
+/// Checks the table of x repeated to the extents of `out` against all rows that hold, except those
+/// with maxima or minima. The kernel has one more operand, in front of x, with the extents of the
+/// result. Its values do not matter. Its placement says how the result is split.
 void check_repeats(std::string_view x, std::string_view out) {
   row_set claimed;
   for (auto const& row : ashlar::repeat_signatures(x, out))
@@ -166,8 +167,7 @@ TEST_CASE("a quotient of two tensors has the rows that hold and no others") {
 
 TEST_CASE(
     "an operator in place has the rows whose result lies as the first operand, and no others") {
-  // The tests above list all valid rows. The rows that are excluded here are those that change the
-  // placement of the first operand. Maxima are missing in the table of sums and differences.
+  // The excluded rows are valid, but their result does not have the placement of the first operand.
   auto quotients = binary("mn", "mn", quotient);
   quotients.tolerance = 1e-12;
   check_table(ashlar::in_place_signatures(ashlar::multiply_signatures("mn", "mn")),

@@ -91,8 +91,8 @@ TEST_CASE("each row of pooling's training tables holds in all its parts") {
     }
     for (auto const& row : ashlar::average_pool_training_rows()) {
       check_part("y", pooling(w, false, 0), {row.x}, row.y);
-      // Average pooling needs no values of x for its gradient. The operand x only gives the extents
-      // of its planes.
+      // The gradient of average pooling does not depend on the values of x. The operand x only
+      // gives the extents of dx.
       auto const planes = row.dy.is_split() ? row.dy : ashlar::broadcast();
       check_part("dx", pooling(w, false, 1), {row.dy, planes}, row.dx);
     }

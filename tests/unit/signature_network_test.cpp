@@ -21,8 +21,8 @@ TEST_CASE("layer norm has the rows that hold, except those of parameters that ar
 }
 
 TEST_CASE("the embedding table has all valid rows except those with P(max) or P(min) parameters") {
-  // Each table omits rows whose embedding table is P(max) or P(min), because parameters never have
-  // these placements.
+  // The signature tables omit rows whose embedding table is P(max) or P(min), because parameters
+  // never have these placements.
   for (int rank : {1, 2})
     check_table(ashlar::embedding_signatures(rank), {embedding(rank)},
                 {"B,P(max) -> P(max)", "B,P(min) -> P(min)"});

@@ -46,10 +46,10 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. y begins with
-/// the d columns of the first vector of x. If d is split, a rank has only some of these columns,
-/// and writes them at their global positions, as in the library. The operand v is a vector of the
-/// full extent d. Only its extent is read.
+/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. A row of y has
+/// the d elements of the first of n vectors, and then the dot product of each pair of vectors. If d
+/// is split, a rank has only some of the d columns, and writes them at their global positions, as
+/// in the library. The operand v is a vector of the full extent d. Only its extent is read.
 ///
 ///   0    computes y from (x, v)
 ///   1    computes dx from (dy, x, v)
@@ -99,9 +99,10 @@ row_set without_last_operand(operation const& op, int p) {
   return rows;
 }
 
-/// Returns one result of a network of two linear layers on features, chosen by `result`: y (0), dx
-/// (1), or the gradient of a weight (2, 3). The features are split by samples or replicated. The
-/// operands are
+/// Returns one result of a bottom MLP, chosen by `result`: y (0), dx (1), or the gradient of a
+/// weight (2, 3). Two linear layers with relu between them compute one vector from the features of
+/// a sample. y has this vector in front of the n vectors of x. The last row of a weight is the
+/// bias. The features are split by samples or replicated. The operands are
 ///
 ///   x           [b, n, d]
 ///   features    [b, k]

@@ -55,8 +55,8 @@ TEST_CASE("resolve agrees with brute force for matmul, also transposed, on a 2x3
                                        contraction(ta ? "km" : "mk", tb ? "nk" : "kn", "mn"),
                                        {2, 3}, 2, 2, 2, {reduction::sum});
       CHECK(count.combinations == 18 * 18);
-      // A local product has six rows on each axis. If both axes split the same dimension (m, n or
-      // k), a second order of shards is possible.
+      // On each axis, a product without communication matches one of six rows. If both axes split
+      // the same dimension (m, n or k), a second order of shards is possible.
       CHECK(count.local == 6 * 6 + 3);
     }
 }
@@ -82,8 +82,8 @@ TEST_CASE("resolve agrees with brute force for embedding, whose dims change thei
 }
 
 TEST_CASE("resolve agrees with brute force for matmul on three axes, all orders of shards") {
-  // Small vectors keep the enumeration short. The enumeration covers all orders of three axes on
-  // one dimension, which is summed over or appears in the result.
+  // Operands of one dimension keep the enumeration short. It covers all orders in which three axes
+  // can split one dimension, for a dimension that is summed over and for one of the result.
   check_resolve(ashlar::contraction_signatures("k", "k", ""), contraction("k", "k", ""), {2, 3, 2},
                 1, 1, 0, {reduction::sum});
   check_resolve(ashlar::contraction_signatures("m", "n", "mn"), contraction("m", "n", "mn"),

@@ -48,7 +48,7 @@ std::vector<axis_placement> sums_of(int rank) {
 /// placement of each gradient fits the placement of its value.
 row_set rows_that_hold(parts const& layer, int x_rank, int y_rank, std::vector<int> const& ranks) {
   row_set rows;
-  std::vector<std::vector<axis_placement>> uses{{}};  // combinations for all parameters
+  std::vector<std::vector<axis_placement>> uses{{}};  // each has one placement per parameter
   for (int const rank : ranks) {
     std::vector<std::vector<axis_placement>> longer;
     for (auto const& before : uses)

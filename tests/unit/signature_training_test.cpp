@@ -111,7 +111,7 @@ TEST_CASE("each row of a non-linear map's training table holds in all its parts"
     int const rank = static_cast<int>(letters.size());
     auto const table = ashlar::nonlinear_training_rows(letters);
     check_distinct(table);
-    CHECK(table.size() == rank + 2);  // one row for each split dim; B with dy = B; B with dy = P
+    CHECK(table.size() == rank + 2);  // a split of each dim, and x = B with dy = B or P
     for (auto const& row : table) {
       check_part("square", row, map(rank, square), {row.x}, row.y);
       check_part("relu", row, map(rank, relu), {row.x}, row.y);
@@ -261,7 +261,8 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       auto const targets = by_class ? broadcast() : row.x;
       REQUIRE(row.stat.size() == 2);
       auto const [maxima, sums] = std::pair{row.stat[0], row.stat[1]};
-      // Checks the statistics that each rank computes, and the use of the redistributed statistics.
+      // Checks the statistics that each rank computes, which have placement `from`, and the
+      // operators that read them after their redistribution to `to`.
       check_part("maxima", row, reduce(rank, {rank - 1}, reduction::max), {row.x}, maxima.from);
       check_part("sums", row, shifted_exponentials(rank), {row.x, maxima.to}, sums.from);
       check_part("targets", row, target_logits(rank), {row.x, targets}, sums.from);

@@ -106,8 +106,8 @@ TEST_CASE("buckets are closed once they have the bytes or the number of gradient
       ashlar::nn::feature_batch{4, 4}));
   auto const m = ashlar::machines::workstation;
   auto const p = build(net, ashlar::search::data_parallel(net, {{"gpu", 2}}, m), m);
-  // The sizes of buckets, in the order in which gradients become complete. A gradient without a
-  // bucket counts as a bucket of size 1.
+  // Returns how many gradients each bucket has, in the order in which gradients become complete. A
+  // gradient that would be alone in its bucket has no bucket, so it is not counted.
   auto const sizes = [&](step::bucket_rule const& rule) {
     auto const numbers = step::buckets_of_size(p, rule);
     std::vector<int> filled, of_bucket(numbers.size(), 0);

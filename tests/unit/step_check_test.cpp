@@ -3,7 +3,8 @@
 
 // Tests that `check`, which finds errors in the programs of training steps, accepts correct
 // programs. The tested programs are those that `build` makes for many networks, meshes and plans,
-// and the versions of these programs after the optimization passes.
+// and the versions of these programs after the optimization passes. Also tests that `check` refuses
+// exchanges of halos with wrong values.
 
 #include <doctest/doctest.h>
 

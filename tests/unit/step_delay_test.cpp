@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests programs with delayed gradients, for random nets and plans. The programs that build and the
-// passes make must be correct. Their memory must be as predicted, and their seconds must be within
-// the bounds of the timeline.
+// passes make must be correct. Programs of build must have the predicted memory. On the timeline, a
+// program must take at least as long as its busiest resource, and at most as long as in serial
+// order.
 
 #include <algorithm>
 

@@ -149,7 +149,7 @@ TEST_CASE("a serial program holds the memory that its plan says") {
   for (int n = 0; n < 1500; ++n) {
     CAPTURE(n);
     programmed c(draw);
-    if (n % 3 > 0) {  // large extents, so that buffers are split into chunks
+    if (n % 3 > 0) {  // extents are so large that buffers are split into chunks
       scale(c.net, 24);
       predict(c.plan, c.net, c.machine);
       c.serial = build(c.net, c.plan, c.machine);

@@ -23,8 +23,8 @@ namespace {
 using namespace ashlar::pipelines;
 
 /// Counts the micro-batches that each stage has in flight in a replay. A micro-batch is in flight
-/// if its forward pass has begun, and its backward pass (`ahead`) or the weight-gradient part of
-/// that pass (`held`) has not ended.
+/// if its forward pass has begun, and the pass that computes the gradient of the input (`ahead`) or
+/// the gradients of the weights (`held`) has not ended.
 std::vector<flight> in_flight_in_time(schedule const& s) {
   auto const t = replay(s, equal(s.stages(), 1, 1.25, 0.75, 0.5));
   std::vector<flight> each;
@@ -115,7 +115,7 @@ TEST_CASE(
       for (auto const& made : all_schedules(s, m)) look(made), ++looked_at;
       auto const costs = equal(s, 1, 1, 1, 0.75);
       look(with_warm_ups(best_warm_ups(m, costs, std::vector<int>(std::size_t(s), m)), m));
-      // Split schedules permit any number of chunks.
+      // split_backward permits any number of chunks.
       if (m == 1 || m == s + 1 || m == 32)
         for (int v = 1; v <= 4; ++v)
           for (auto const wired : {wiring::straight, wiring::vee})
@@ -146,8 +146,8 @@ TEST_CASE("in flight: closed forms") {
         CHECK(h2.held <= std::min(m, 2 * s - 1));
         CHECK(h2.held >= h2.ahead);
         if (m < 2 * s) continue;
-        // Each part has two of the 2 s stages. A stage has as many micro-batches in flight as under
-        // 1F1B with 2 s stages, so both stages of a part together have 2 s + 1.
+        // There are 2 * s stages, two on each part. A stage has as many micro-batches in flight as
+        // under 1F1B with 2 * s stages, so both stages of a part together have 2 * s + 1.
         auto const dual = dual_pipe_v(s, m);
         CHECK(in_flight(dual, j) == both(2 * s - j));
         CHECK(in_flight(dual, 2 * s - 1 - j) == both(j + 1));

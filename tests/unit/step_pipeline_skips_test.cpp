@@ -40,7 +40,8 @@ skip_transfers draw_skips(int stages, std::mt19937& random) {
 /// Returns a description of what is wrong with a common order, or an empty text.
 std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
                            std::vector<lowered_line> const& lines) {
-  std::set<std::tuple<int, bool, int, int>> there;  // stage, forward, micro-batch, skip
+  // The transfers so far: the stage that receives, forward, micro-batch, skip.
+  std::set<std::tuple<int, bool, int, int>> there;
   std::vector<std::vector<action>> passes(static_cast<std::size_t>(s.positions));
   lowered_line const* last = nullptr;
   for (auto const& line : lines) {
@@ -154,7 +155,7 @@ TEST_CASE("one micro-batch takes the longest way from the begin of a skip to its
   CHECK(seconds({{0, 2, 3, 0}}) == 11.5);
   CHECK(seconds({{0, 2, 3, 5}}) == 14);                  // through stage 1 the gradient takes 2.5
   CHECK(seconds({{0, 2, 3, 0}, {0, 2, 1, 0}}) == 12.5);  // both skips use one link in turn
-  CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // waits for the output of stage 0
+  CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // the output of stage 0 goes first
 }
 
 }  // namespace ashlar_test

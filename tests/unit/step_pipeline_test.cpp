@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests pipeline schedules. The builders must make schedules that can run and have the bubbles of
-// their closed forms. Faults must be named. Another test, step_pipeline_explorer_test.cpp, shows
-// that the check finds every fault.
+// their closed forms. The check must say in a sentence what is wrong with a schedule. Another test,
+// step_pipeline_explorer_test.cpp, shows that the check finds every fault.
 
 #include <random>
 #include <set>
@@ -25,7 +25,7 @@ namespace {
 using namespace ashlar::pipelines;
 
 /// Returns the largest number of micro-batches on one position whose forward pass has run, but
-/// whose pass of the kind `until` has not. Each chunk of a position counts separately.
+/// whose pass of the kind `until` has not. A micro-batch counts once for each chunk of a position.
 int in_flight(schedule const& s, bool (*until)(pass)) {
   int most = 0;
   for (auto const& order : s.order) {
@@ -108,8 +108,8 @@ TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 
 }
 
 TEST_CASE("a part waits until it can begin to send the result of its last pass") {
-  // Forward passes take 1 s and transfers 1.5 s. The part at position 0 has the first tensor sent
-  // at 2.5 s, half a second after it has made the second one.
+  // Forward passes take 1 s and transfers 1.5 s. The part at position 0 has made the second tensor
+  // at 2 s, but cannot send it until the transfer of the first tensor ends at 2.5 s.
   auto const forward = replay(gpipe(2, 3), equal(2, 1, 1, 1, 1.5));
   double const begins[]{0, 1, 2.5}, sends[]{1, 2.5, 4};
   for (std::size_t k = 0; k < 3; ++k) {
@@ -117,8 +117,9 @@ TEST_CASE("a part waits until it can begin to send the result of its last pass")
     CHECK(forward.transfers[k].begin == sends[k]);
     CHECK(forward.transfers[k].end == sends[k] + 1.5);
   }
-  // Two positions with two chunks each send to each other in both directions. With passes of 1/6
-  // and 1/3 and transfers of 1/4, a step of 32 micro-batches takes 37.99 in SimGrid.
+  // Two positions with two chunks each send to each other in both directions. Forward passes take
+  // 1/6 s, backward passes 1/3 s and transfers 1/4 s. In the simulator SimGrid, a step of 32
+  // micro-batches takes 37.99 s, almost as long as the replay.
   auto const costs = equal(4, 1. / 6, 1. / 6, 1. / 6, 0.25);
   CHECK(replay(interleaved(2, 32, 2), costs).seconds == doctest::Approx(37.75));
   // Where the link is always busy, waiting costs nothing.

@@ -36,7 +36,7 @@ std::map<action_kind, int> computations(std::vector<search::program> const& part
 
 TEST_CASE("programs of a pipeline's parts are right, and run together") {
   random_cases draw(7);
-  int tried = 0, skips = 0;  // skips: the number of skips that are cut
+  int tried = 0, skips = 0;  // `skips` counts the skips that go from one stage to another
   double most = 0, least = 2;
   for (int turn = 0; turn < 120; ++turn) {
     auto net = draw.net();

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the programs of nets with tied parameters. A tied parameter has two gradient sums, which
-// are added once. On one stage, the program must have the memory and seconds of the plan. In a
-// pipeline, the parameter and the gradient of its later use each cross once in a step.
+// Tests the programs of nets with tied parameters. A tied parameter has one gradient sum for each
+// of its two uses, and the two sums are added once. On one stage, the program must have the memory
+// and seconds of the plan. In a pipeline, the parameter crosses once in a step from the stage of
+// its first use to the stage of its later use, and the gradient of the later use crosses back once.
 
 #include <algorithm>
 

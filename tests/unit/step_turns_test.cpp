@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests programs in which micro-batches take turns (step/turns.hpp): the order of actions, the
-// gathers, bytes, seconds and memory. On chains with one link, the timeline must equal HiDup's cost
-// model.
+// gathers, bytes, seconds and memory. On chains with one link, the timeline must equal the cost
+// model of the HiDup paper (step/duplex_seconds.hpp).
 
 #include <algorithm>
 #include <random>
@@ -72,7 +72,7 @@ struct random_chain {
 
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(a, b); }
 
-/// Computes the recursion of HiDup's equations 4 and 5.
+/// Returns the seconds of two micro-batches, by the recursion of HiDup's equations 4 and 5.
 double by_equation_5(std::vector<search::duplex_stage> const& stages) {
   double psi = 0, phi = 0;
   for (auto const& s : stages) {

@@ -152,8 +152,9 @@ TEST_CASE(
 
 TEST_CASE("bytes: ZeRO-1 receives what an all-reduce receives, and less in mixed precision") {
   synchronized const full("gpu=4"), mixed("gpu=4", 2);
-  // The gradients of the two uses of a tied parameter are reduced one by one, but the updated value
-  // is gathered once.
+  // The tied table has two uses, and the gradient of each use is reduced by itself. An all-reduce
+  // gathers both sums. ZeRO-1 gathers the updated table once. So it saves one gather, in which each
+  // of the 4 ranks receives three quarters of the table.
   double const table = 12 * 8 * 4, gathered = 3 * table;
   CHECK(full.bytes(full.by("zero1")) + gathered == full.bytes(full.by("all-reduce")));
   CHECK(mixed.bytes(mixed.by("zero1")) < mixed.bytes(mixed.by("all-reduce")));

@@ -38,8 +38,8 @@ struct delayed_net : tied_gpt_problem {
   search::plan by(char const* name, int delay) const {
     return sync::delayed{delay}(net, sync::named(name, net, plain, machine), machine);
   }
-  /// Returns the bytes of the gradients of all parameters at one of their placements. Gradients of
-  /// later uses of tied parameters count only if `later` is true.
+  /// Returns the bytes that the gradients of all parameters have on a rank at the placement that
+  /// `at` returns. Gradients of later uses of tied parameters count only if `later` is true.
   template <class At>
   std::int64_t bytes(search::plan const& plan, bool later, At at) const {
     std::int64_t sum = 0;
@@ -77,7 +77,7 @@ TEST_CASE("with delays, a step takes as long as its passes or as its synchroniza
   delayed_net s;
   s.net.overlap = true;
   auto const plan = s.by("all-reduce", 1);
-  // On links from very fast to very slow.
+  // The first link hardly takes any time. The last link takes much longer than the computations.
   for (double const beta : {1e-12, 1e-9, 1e-7, 1e-5}) {
     ashlar::machine const machine{{1e-7, beta}, {1e-7, beta}, 1e9, 1e10, 0};
     auto const before = search::overlap_of(s.net, s.plain, machine);
@@ -161,7 +161,7 @@ TEST_CASE("builders, optimal and pinned keep delays") {
   CHECK(!has_delays(without_delays(one)));
   CHECK(fingerprint(one) != fingerprint(s.plain));
   CHECK(fingerprint(plan) != fingerprint(s.by("all-reduce", 2)));
-  static_assert(search::most_delay == 1000);  // the sentences of errors say so
+  static_assert(search::most_delay == 1000);  // error messages contain this number
 }
 
 TEST_CASE("gradients with wires after plain steps are not delayed") {

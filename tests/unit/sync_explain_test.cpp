@@ -36,7 +36,6 @@ struct explained_net {
   search::plan by(std::string_view name) const { return sync::named(name, net, plain, machine); }
 };
 
-/// Returns the number of lines of a text.
 auto lines(std::string const& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 }  // namespace
@@ -59,7 +58,7 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
   CHECK(sync::strategy_text({whole, {ashlar::partial()}, whole}, s.mesh) == "all-reduce");
   CHECK(sync::strategy_text({whole, {ashlar::partial()}, {ashlar::owned(1)}}, s.mesh) ==
         "owner along gpu, read at use");
-  // Placements on many axes are on lines of their own.
+  // If a mesh has many axes, the report writes the placements on lines of their own.
   ashlar::topology const wide{{"a", 2}, {"b", 2}, {"c", 2}};
   auto const on_three = search::data_parallel(s.net, wide, s.machine);
   auto const long_text = sync::explain(s.net, sync::zero<1>{}(s.net, on_three, s.machine),
@@ -70,7 +69,8 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
     CHECK(end - at <= 100);
     at = end + 1;
   }
-  // The bytes are those of the program's moves of parameters, and all of them are exposed.
+  // The report counts the bytes of the program's moves of parameters. Without overlap, all seconds
+  // of these moves are exposed.
   auto const step = build(s.net, s.by("zero1"), s.machine);
   double received = 0;
   for (auto const& move : step.moves)

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the wires that sync::optimal chooses among those that are permitted: none on a workstation,
-// where encoding costs more than it saves, and some between nodes with 1 Gb/s. On small nets the
-// result is compared with all assignments of strategies and wires. A matrix that cannot have the
-// rank of power_sgd is sent exactly, also if it is the later use of a tied parameter. Then neither
-// use sends its momentum.
+// Tests which wires sync::optimal chooses among those that are permitted. A wire is the format in
+// which gradients are sent (plan/wire.hpp). On a workstation, no wire is chosen, because encoding
+// costs more than it saves. Between nodes with 1 Gb/s, some wires are chosen. On small nets the
+// result is compared with all assignments of strategies and wires. A matrix that has fewer rows or
+// columns than the rank of power_sgd is sent exactly, also if it is the later use of a tied
+// parameter. Then neither use of the parameter sends its momentum.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -58,7 +59,6 @@ double least_seconds(search::problem const& net, search::plan& now, ashlar::mach
   return best;
 }
 
-/// Returns the plan without its plain steps.
 search::plan plain_less(search::plan plan) {
   plan.plain_steps = 0;
   return plan;
@@ -89,7 +89,7 @@ TEST_CASE("no wire pays on a workstation, and one does on 1 Gb/s") {
       CHECK(has_wires(wired.chosen));
       CHECK(wired.chosen.seconds < 0.7 * exact.chosen.seconds);
       CHECK(wired.bound <= wired.chosen.seconds);
-      // If only bf16 is permitted, it is chosen too. The plan is then slower than with all wires,
+      // If only bf16 is permitted, it is chosen. The plan is then not faster than with all wires,
       // but faster than with none.
       auto const halves = sync::optimal(net, far, slow, {.wires = {wires::bf16}});
       CHECK(has_wires(halves.chosen));
@@ -163,7 +163,7 @@ TEST_CASE("the later use of a tied parameter has a wire only if its own matrix c
   auto plan = search::data_parallel(net, mesh, m);
   auto const& tie = net.ties[0];
   auto const first = plan[tie.first].parameters[tie.first_index];
-  // In the later use, every rank has 8 of the 64 rows.
+  // In the later use, every rank has 8 of the 64 rows, too few for power_sgd of rank 20.
   auto& later = plan.choices[static_cast<std::size_t>(tie.later)];
   for (auto const& c : search::layer_choices(net.spec(tie.later), mesh)) {
     auto const& p = c.parameters[tie.later_index];

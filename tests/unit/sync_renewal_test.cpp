@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests programs whose renewals run at the same time as the next forward pass
-// (step/renewal_first.hpp). These programs must pass the check, move the same bytes, stay within a
-// memory limit, and be faster if links are slow. Programs that renew too late must be refused.
-// tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
+// (step/renewal_first.hpp). A renewal moves an updated parameter from the placement of its update
+// to the placement of its storage. These programs must pass the check, move the same bytes, stay
+// within a memory limit, and be faster if links are slow. Programs that renew too late must be
+// refused. tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
 
 #include <doctest/doctest.h>
 

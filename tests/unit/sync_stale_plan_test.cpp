@@ -133,7 +133,8 @@ TEST_CASE("plans that cannot train with a staleness are refused") {
   auto wired = plan;
   wired.choices[0].parameters[0].wire = ashlar::wires::int8;
   CHECK(has(staleness_text_of(s, wired), "are sent as they are"));
-  // A plan whose parameters have owners, but whose activations are replicated for one layer.
+  // All parameters of this plan have owners, but the input of the last layer is replicated. So the
+  // passes move activations between ranks.
   auto moved = plan;
   auto& turned = moved.choices.back();
   for (auto* p : {&turned.x, &turned.dx}) *p = ashlar::placement::all_broadcast(1);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests owners of parameters in stale training (sync/parameter_owner.hpp) by simulation: messages
-// take random times, and workers stall at random. The test keeps its own book of the gradients that
-// an owner's values contain.
+// take random times, and workers stall at random. The test itself records which gradients the
+// values of an owner contain. It tests three properties:
 //
-// - No read misses a gradient that the bound requires, and reads as stale as the bound occur.
+// - No read misses a gradient that the staleness bound requires. Some reads are as stale as the
+//   bound permits.
 // - With a staleness of 0, every read has the bits of synchronous training.
 // - No worker waits forever.
 
@@ -33,12 +34,13 @@ float number_of(int owner, int worker, std::int64_t step) {
   return std::uniform_real_distribution<float>(-1, 1)(random);
 }
 
-/// An owner of two values. The first value sums up these numbers, and the second one counts
-/// gradients.
+/// An owner of two values. The first value is minus the sum of the number_of() of all gradients in
+/// its updates. The second value is the number of these gradients.
 struct simulated_owner {
   sync::parameter_owner<float> serves;
   float values[2]{};
-  std::vector<std::vector<std::int64_t>> book{};  ///< for each worker the steps of its gradients
+  /// For each worker the steps of those gradients that the values contain.
+  std::vector<std::vector<std::int64_t>> book{};
 };
 
 struct message_to_owner {
@@ -53,12 +55,13 @@ struct answer_to_worker {
 struct simulated_worker {
   std::int64_t step = 0;
   int missing = 0;  ///< answers that it waits for
-  int stalls = 0;   ///< how often it is passed over before it goes on
+  int stalls = 0;   ///< how often it does nothing when its turn comes, before it goes on
 };
 
 struct reads_of_simulation {
   std::int64_t reads = 0, stalest = 0, deferred = 0;
-  /// Reads that miss a required gradient or, with K = 0, differ from synchronous training.
+  /// Reads that miss a required gradient or, with a staleness of 0, differ from synchronous
+  /// training.
   int faults = 0;
 };
 

@@ -35,8 +35,9 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
     sync::guided_sampler sampler(space, 7);
     for (int k = 0; k < 20; ++k) peaks.push_back(double(peak_of(space, sampler.draw())));
   }
-  // With overlap, programs use less memory if the limit is low. So only a limit below all peaks
-  // makes some strategies unfit.
+  // With overlap, the program of a strategy is made to need less memory if the limit is low. So
+  // some strategies exceed the limit only if it is below the peaks of all programs made without a
+  // limit.
   it.machine.memory = static_cast<decltype(it.machine.memory)>(
       0.9 * *std::min_element(peaks.begin(), peaks.end()));
   auto const space = it.space();
@@ -93,7 +94,7 @@ TEST_CASE("a search that has tried everything says how many trials it made") {
 }
 
 TEST_CASE("an owner is named once, also on long axes and beside tensor parallelism") {
-  // Only 512 ranks of an axis can be owners.
+  // Only the first 512 ranks of an axis can be owners.
   tuned_net const wide(1200, {{"rank", 600}});
   auto const space = wide.space();
   sync::guided_sampler sampler(space, 1);
@@ -240,9 +241,9 @@ TEST_CASE("links that take no time give features and scores that are numbers") {
     for (auto const& [place, value] : variable) CHECK(std::isfinite(value));
   sync::candidate_ranker ranker(space, sync::ranker_kind::linear, 1);
   CHECK(std::isfinite(ranker.score(ranker.described(c))));
-  // A regression on damaged trials keeps the weights that it began with.
+  // A regression on trials whose predicted seconds are 0 keeps the weights that it began with.
   std::vector<sync::trial> bad(5);
-  for (auto& t : bad) t.seconds = 1;  // predicted: 0
+  for (auto& t : bad) t.seconds = 1;  // the predicted seconds stay 0
   sync::influences around{};
   around[2] = 0.5;
   CHECK(sync::ridge(bad).weights(around, 0.0025) == around);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search for strategies by trials: the space and the sampler, the rankers and their
-// gradients, the fidelity level, and the loop. A step "takes" the seconds of its timeline on a
-// machine that differs from the assumed one. bench/synchronize shows what is learned on large nets.
+// gradients, the fidelity level, and the loop of trials. No step is run: a trial gets the seconds
+// of the step's timeline on a machine that differs from the one that the search assumes.
+// bench/synchronize shows what is learned on large nets.
 
 #include <cmath>
 
@@ -79,7 +80,7 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
   double total = 0;
   for (auto const& p : space.parameters()) total += p.bytes;
   double const beta = it.machine.inter.beta;
-  // Everything is all-reduced in one bucket.
+  // Everything is all-reduced in one bucket. strategy_features.hpp says what each total is.
   sync::candidate c{std::vector<int>(space.size(), 0),
                     std::vector<int>(space.size(), -1),
                     {search::bucketing::by_bytes, std::int64_t{1} << 40}};
@@ -132,7 +133,8 @@ TEST_CASE("the pairwise logistic loss has its gradient, and ranks only pairs tha
   CHECK(sync::pairwise_loss({1, 2}, {3, 3}).loss == 0);
 }
 
-/// Compares the derivatives of a ranker's score with finite differences.
+/// Returns the largest difference between a derivative of a ranker's score and its finite
+/// difference.
 template <class Ranker, class Features>
 double worst_gradient(Ranker& ranker, Features const& x) {
   std::vector<double> gradient(ranker.weights().size(), 0);
@@ -200,7 +202,8 @@ TEST_CASE("trained rankers order what they have seen") {
 }
 
 TEST_CASE("the fidelity level is the highest score below which trials are ranked right") {
-  // The three trials with the lowest scores are ranked right, the others are not.
+  // A higher score must mean a faster step. The three trials with the lowest scores are ranked
+  // right, the other two are not.
   std::vector<double> const scores{1, 2, 3, 4, 5}, seconds{9, 8, 7, 7.5, 8.5};
   CHECK(*sync::fidelity_trial(scores, seconds, 1) == 2);
   CHECK(*sync::fidelity_trial(scores, seconds, 0.8) == 3);
@@ -243,8 +246,10 @@ TEST_CASE(
   };
   CHECK(accuracy(found) > accuracy(none));
   CHECK(accuracy(found) > 0.95);
-  // The weights have gone more than a third of the way to the logarithms of the true factors. The
-  // penalty keeps them from going all the way.
+  // On the clock's machine, the figures of all-reduces are multiplied by 2 and the latency between
+  // nodes by 1/2 (sync_tuned_net.hpp). The learned weights must come at least a third of the way to
+  // the logarithms of these factors. The penalty of the regression keeps them from going all the
+  // way.
   double const doubled = found.weights()[static_cast<std::size_t>(sync::influence::all_reduce)];
   double const halved = found.weights()[static_cast<std::size_t>(sync::influence::inter_alpha)];
   CHECK(doubled > std::log(2.0) / 3);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what a trainer says of the wires of gradients:
+// Tests how a trainer handles gradients that are sent by wires (plan/wire.hpp):
 //
 // - the error of a step that is not finite names a wire only if the step has sent gradients with
 //   it,
@@ -128,7 +128,8 @@ TEST_CASE("averages of squares are corrected by the number of squares in them") 
   CHECK(sent.text(exact) == "7 0.the matrix\n");
   sent.continue_after(wired, frozen);
   CHECK(updates(wired, 11, 12) == 3);
-  // Another training squares all gradients of ten steps, and then begins to send one bit.
+  // Another training has squared the gradients of all ten steps, so the text of its checkpoint is
+  // empty. Then it begins to send one bit.
   sent.continue_after(wired, "");
   CHECK(updates(wired, 11, 12) == 10);
   CHECK(scale.keeps_squares);
