@@ -126,13 +126,15 @@ void hold_against_explorer(search::program const& p, tally& count) {
       count.waiting += !alone && std::string(together.what) == "waits forever";
       count.refused += refused;
       count.by_order += refused && wrong.empty();
-      if (refused == (!wrong.empty() || order)) continue;
+      bool const is_wrong = !wrong.empty() || order;
+      if (refused == is_wrong) continue;
       CAPTURE(how);
       CAPTURE(both);
       CAPTURE(wrong);
+      CAPTURE(order);
       std::string const what = to_string(check(mutant), mutant);
       CAPTURE(what);
-      CHECK(refused == !wrong.empty());
+      CHECK(refused == is_wrong);
     }
   });
 }

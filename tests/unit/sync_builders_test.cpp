@@ -145,6 +145,7 @@ TEST_CASE(
         CHECK_MESSAGE(!found.found(), found.what);
         CHECK(high_water(p).peak == plan.memory);
         CHECK(plan.seconds == relative(total_cost(s.net, plan, s.machine).seconds()));
+        CHECK(plan.seconds == relative(serial_seconds(p, s.machine).seconds()));
         CHECK(plan.gap == 1);
       }
     }

@@ -66,6 +66,7 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
   CHECK_MESSAGE(has(long_text, "\n    grad -> update -> store -> use\n"), long_text);
   for (std::size_t at = 0; at < long_text.size();) {
     auto const end = long_text.find('\n', at);
+    REQUIRE(end != std::string::npos);
     CHECK(end - at <= 100);
     at = end + 1;
   }
