@@ -4,9 +4,9 @@
 
 // Tests gradients of convolution and pooling under plans that split the rows of images. Ranks then
 // exchange halos, the rows that windows of several ranks read. The gradients of one process are
-// compared with finite differences, and the loss and all gradients under each plan with those of
-// one process. The numbers of rows are not divisible by the extents of the mesh axes: some shards
-// are thinner than a halo, and some are empty. Several mesh axes may split the rows together.
+// compared with finite differences. The loss and all gradients under each plan are compared with
+// those of one process. The numbers of rows are not divisible by the extents of the mesh axes: some
+// shards are thinner than a halo, and some are empty. Several mesh axes may split the rows.
 
 #include <support/gradients.hpp>
 #include <support/halo_plans.hpp>

@@ -3,8 +3,8 @@
 // ranks: 1 2
 
 // Tests that nn::verify accepts most layers of the library (tests of single layers verify the
-// rest), and that it rejects wrong layers and names the wrong row. Each kind of mistake occurs
-// once, in a test layer whose rows and arithmetic a test case can change.
+// others), and that nn::verify rejects wrong layers and names the wrong row. Each kind of mistake
+// occurs once, in a test layer whose rows and arithmetic a test case can change.
 
 #include <functional>
 #include <stdexcept>
