@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
 
-// Tests tensors that move to another part of a mesh when an exception ends the move: MPI and the
-// mesh must not use memory that is freed.
+// Tests exceptions that end the move of a tensor to another part of a mesh. Afterwards, MPI and the
+// mesh must not use memory that was freed, and no tensor may get memory that MPI may still write.
 
 #include <stdexcept>
 
@@ -19,7 +19,7 @@ namespace {
 
 using ashlar::placement;
 
-/// A mesh of two ranks that uses messages. Each rank is a part of this mesh.
+/// A mesh of two ranks that communicate by messages. Each rank is one part of the mesh.
 struct two_ranks {
   ashlar::mesh whole = mesh_on(transport::messages, {{"stage", 2}, {"gpu", 1}});
   std::vector<ashlar::mesh> stages = whole.split("stage");
@@ -38,7 +38,7 @@ TEST_CASE("the memory in which a dropped move may still arrive is not used again
   auto const place = [&] {
     return ashlar::full<float, 1>(target, {64}, placement::all_broadcast(1), 0);
   };
-  // The move below takes the block that this tensor releases.
+  // This temporary tensor releases its block at once, so the move below gets the same block.
   void const* const block = place().data();
   try {
     auto const moving = on.begin_move();

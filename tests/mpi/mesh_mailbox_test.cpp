@@ -3,12 +3,13 @@
 // ranks: 1 2 3 4 6 8
 // thorough: ASHLAR_STALE_STEPS=200 2 3 4 6 8
 
-// Tests a stale training's letters (comm/stale_exchange.hpp) in the mailbox of a mesh. Ranks stall
-// at random. The values say which gradients they contain (support/stale_reads.hpp). Also tests that
+// Tests the letters of a training with stale parameters (comm/stale_exchange.hpp) in the mailbox of
+// a mesh. Ranks stall at random. The values of the parameters show which gradients they contain
+// (support/stale_reads.hpp). Also tests that
 //
-// - ranks that wait in a transfer or in a barrier serve the others,
-// - letters are no transfers, so a log does not record them,
-// - a rank can be several steps ahead of another one, and no more than the staleness permits.
+// - ranks that wait in a transfer or in a barrier answer the letters of other ranks,
+// - a communication log does not record letters, because letters are not transfers,
+// - a rank can be ahead of another rank by the steps that the staleness permits, but by no more.
 
 #include <cstdlib>
 #include <limits>
@@ -32,7 +33,7 @@ void let_others_run() { std::this_thread::yield(); }
 TEST_CASE("ranks read by mail what the staleness requires, and nothing torn") {
   for (auto const on : {transport::messages, transport::shared_memory})
     for (int const staleness : {0, 1, 4, ashlar::sync::asynchronous}) {
-      if (on == transport::shared_memory && staleness != 1) continue;  // letters are the same
+      if (on == transport::shared_memory && staleness != 1) continue;  // letters go by MPI on both
       CAPTURE(to_string(on));
       CAPTURE(staleness);
       auto const m = mesh_on(on, {{"gpu", world_size()}});
@@ -46,7 +47,7 @@ TEST_CASE("ranks read by mail what the staleness requires, and nothing torn") {
         if (random() % 8 == 0)
           for (auto n = random() % 200; n > 0; --n) own.serve();
         own.step(step);
-        if (step == steps / 2) {  // whoever waits here must serve those who are not here yet
+        if (step == steps / 2) {  // a rank that waits here must answer ranks that are not here yet
           sum = m.rank();
           m.all_reduce(std::span(&sum, 1));
           m.barrier();
@@ -78,8 +79,8 @@ TEST_CASE("while a rank stalls, the others go on by the staleness and no further
     };
     for (int step = 0; step < steps; ++step) {
       if (m.rank() == 0 && step == begin && staleness > 0) {
-        // Rank 0 has made no gradient of step 3, so steps up to 3 + K of the others may begin. The
-        // loop would never end if the others stopped earlier.
+        // Rank 0 has not computed its gradient of step 3, so the other ranks may begin their steps
+        // up to 3 + staleness. The loop would never end if the other ranks stopped earlier.
         while (least_of_others() < begin + staleness + 1) own.serve();
         for (int n = 0; n < 200; ++n) own.serve();
         CHECK(own.worker.exchange.owner().clock().complete() == begin);

@@ -44,8 +44,8 @@ namespace {
 
 using results = std::vector<std::vector<double>>;
 
-/// Runs the program on tensors of m, which are placed along its only axis as `rows`, `columns` and
-/// `copies` say, and returns all results.
+/// Runs the program on tensors of m, whose placements along its only axis are `rows`, `columns` and
+/// `copies`. Returns all results. On ranks outside m, checks that the results are empty.
 template <class Rows, class Columns, class Copies>
 results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Copies const& copies) {
   results all;
@@ -121,7 +121,8 @@ results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Cop
   keep(ashlar::add_rows(redistribute(x, copies), ids,
                         ashlar::take_rows(redistribute(y, copies), ids)));
 
-  // The sum over all dims has one element even if its operand has none.
+  // A sum over all dims has one element even if its operand has none. On a rank outside m, the
+  // gradients of such a sum must nevertheless take no temporary memory.
   auto const whole_w = redistribute(w, copies);
   m.memory().reset_peak();
   auto const [all_sum, dx, dw] = ashlar::gradient([](auto u, auto v) {
@@ -138,7 +139,8 @@ results ran(ashlar::mesh const& m, Rows const& rows, Columns const& columns, Cop
   return all;
 }
 
-/// Compares the results on the part's ranks, and checks that the other ranks make no MPI calls.
+/// Compares the results on the part's ranks with those on a mesh of one rank, and checks that the
+/// other ranks make no MPI calls.
 template <class... Placements>
 void compare(ashlar::mesh const& part, Placements const&... p) {
   mpi_traffic::listen();

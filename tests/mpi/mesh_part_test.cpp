@@ -3,7 +3,8 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests parts of a mesh: tensors, redistributions and products on some of the ranks, while other
-// parts do the same. Both transports are tested. On ranks outside a part, nothing happens.
+// parts do the same. Also tests crossings, the moves of tensors from one part to another. Both
+// transports are tested. On ranks outside a part, operations on its tensors must do nothing.
 
 #include <doctest/doctest.h>
 #include <support/crossing_traffic.hpp>
@@ -228,10 +229,11 @@ TEST_CASE("where communication is forbidden, a crossing is refused at its reques
         CHECK(said == "mesh: communication is forbidden here, but a crossing to another part of "
                       "the mesh was requested.");
     }
-    // The sum of the addends on the source part ends only when all its ranks have begun it. So on
-    // rank 0, the crossing begins after the request.
+    // The source part first sums the addends. Rank 1 takes part in this sum only after the request
+    // on rank 0 has returned. So on rank 0, the crossing begins while communication is forbidden.
+    // It must not be refused, because it was requested before.
     auto const addends = redistribute(x, placement{ashlar::partial()});
-    redistribute(addends, rows);  // makes the communicators
+    redistribute(addends, rows);  // creates the communicators, which is collective
     auto const plan = plan_redistribution(addends, stages[1], rows).plan;
     if (n > 2) REQUIRE(plan.before.steps.size() > 0);
     if (n > 2 && whole.rank() == 1)
@@ -251,8 +253,8 @@ TEST_CASE("tensors that cross in shared memory arrive as they do by messages, an
   if (n == 1) return;
   for (auto const on : transports) {
     auto const whole = mesh_on(on, {{"rank", n}});
-    // On this machine, the crossing consists of chunks that the target's ranks pass on to each
-    // other.
+    // With the costs of this machine, plans divide the crossing into chunks, which the target's
+    // ranks pass on to each other.
     whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
     for (int const first : {1, n / 2, n - 1}) {
       std::vector<int> ranks[2];
@@ -291,9 +293,10 @@ TEST_CASE("ranks create groups while others wait for their share of a crossing")
   auto const w = ashlar::normal<double, 2>(b, extents, rows, {.seed = 2});
   REQUIRE(plan_redistribution(x, turned, rows).plan.after.steps.size() == 0);
   REQUIRE(plan_redistribution(w, a, rows).plan.after.steps.size() == 0);
-  // Rank 3 moves x when rank 0 has its shard of z. Then rank 0 creates the group of u, for which it
-  // waits for rank 1, which waits for its shard of z from rank 3. Before rank 3 sends this shard,
-  // it waits until rank 0 has copied its shard of x.
+  // Rank 0 must serve crossings while it creates the group of u, or three ranks wait in a circle:
+  // rank 0 for rank 1 in the creation, rank 1 for its shard of z from rank 3, and rank 3 until rank
+  // 0 has copied its shard of x. The MPI message makes rank 3 move x only after rank 0 has its
+  // shard of z.
   if (whole.rank() == 3) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   auto moving = redistribute_async(x, turned, rows);
   if (b.is_here()) moving.wait();
@@ -352,7 +355,7 @@ TEST_CASE("crossings of any element type and of many chunks") {
   if (n < 4) return;
   auto const whole = mesh_on(transport::messages, {{"node", 2}, {"gpu", n / 2}});
   if (n % 2 != 0) return;
-  // On this machine, a crossing of many chunks is fastest.
+  // With the costs of this machine, a crossing of many chunks is fastest.
   whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
   auto const parts = whole.split("node");
   placement const copies = placement::all_broadcast(1);

@@ -27,8 +27,8 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::sbp;
 
-/// Returns the number of memory ranges that this process has mapped. The tests use it to show that
-/// meshes unmap all their ranges.
+/// Returns the number of memory ranges that this process has mapped. A test checks with this number
+/// that meshes unmap all their ranges.
 std::ptrdiff_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
@@ -47,7 +47,7 @@ std::int64_t shared_pages() {
   return -1;
 }
 
-/// Runs an all-gather on the mesh and checks its values.
+/// Runs an all-gather on the mesh, and checks the values of the result.
 void works(ashlar::mesh const& m) {
   auto const values = dense({9, 7}, 2);
   auto const x = placed<float, 2>(m, values, {ashlar::split(0)});

@@ -40,7 +40,7 @@ TEST_CASE("a named axis changes and the others stay") {
             if (b != axis) CHECK(ashlar::same_role(y.placement()[b], p[b]));
           if (!p.is_canonical()) continue;
           CHECK(y.placement().is_canonical());
-          ashlar::placement written = p;  // the target with the placements of all axes
+          ashlar::placement written = p;  // the new placement, stated for all axes
           written.axis[axis] = role;
           for (auto& each : written.axis) each.depth = -1;
           written.resolve_order();

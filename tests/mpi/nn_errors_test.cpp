@@ -3,7 +3,7 @@
 // ranks: 1 2 4
 
 // Tests the error messages for layers, batches, plans and data that do not fit. Every rank must get
-// the message, which must be one sentence.
+// the message.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

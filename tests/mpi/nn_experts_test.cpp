@@ -4,7 +4,7 @@
 
 // Tests mixtures of experts. A mixture of one expert must equal a plain feed-forward net, bit for
 // bit. The gradient of the balance loss must be that of its formula. A capacity must drop the
-// tokens with the smallest gates. Impossible options must be refused with one sentence on every
+// tokens with the smallest gates. Impossible options must be refused with the same message on every
 // rank.
 
 #include <algorithm>
@@ -110,10 +110,10 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
   set_values(with_balance, values);
   set_values(without, values);
   auto const loss = step_alone(without, net(o), batch, 7);
-  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // excludes the balance loss
+  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // a step's loss has no balance loss
   auto const more = gradients_of(with_balance), less = gradients_of(without);
   auto const data = data_for<std::int32_t>(net(o), batch, 7, 5, 3, -1);
-  auto const total = [&] {  // loss and balance loss, both as means over the micro-batches
+  auto const total = [&] {  // the mean of the balance losses of both micro-batches
     double sum = 0;
     for (std::size_t b = 0; b < 2; ++b)
       sum += balance_loss(values[0], values[1], std::span(data.inputs).subspan(b * 15, 15), 3, o);
@@ -134,9 +134,9 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
 TEST_CASE("a capacity keeps the largest gates, and of equal gates the first tokens") {
   nn::moe_options const o{.experts = 2, .chosen = 1, .capacity = 0.8};
   // The tokens 0, 1, 3 and 4 choose expert 0, with the gates 0.5, 0.9, 0.5 and 0.7. Token 2 chooses
-  // expert 1.
+  // expert 1. With capacity 0.8, each expert takes at most ceil(0.8 · 5 / 2) = 2 of the 5 tokens.
   std::vector<float> const choices{0, .5f, 0, .9f, 1, .6f, 0, .5f, 0, .7f};
-  auto const made = nn::routes_from(o, choices.data(), 5);  // at most ceil(0.8 · 5 / 2) = 2 tokens
+  auto const made = nn::routes_from(o, choices.data(), 5);
   CHECK(made.routes->expert == std::vector<std::int32_t>{-1, 0, 1, -1, 0});
   CHECK(made.chosen_by == std::vector<std::int64_t>{4, 1});
   auto const three = nn::routes_from({.experts = 2, .chosen = 1, .capacity = 1.2}, choices.data(),
@@ -174,8 +174,8 @@ TEST_CASE("the memory of a plan counts the temporaries of a mixture of experts")
   ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
   nn::feature_batch const batch{256, 32};
   auto const data = random_batch<double>(batch, 0, 4, 1);
-  // With one expert, all rows are those of this expert. With few hidden features, dispatch needs as
-  // much as the experts do.
+  // A single expert gets the rows of all tokens, whatever the router computes. With only one hidden
+  // feature, `dispatch` needs as much memory as the expert.
   for (int const hidden : {1, 120}) {
     auto const net = nn::chain(nn::linear(32, 32),
                                nn::moe(32, {.experts = 1, .chosen = 1, .hidden = hidden}),
@@ -190,7 +190,7 @@ TEST_CASE("the memory of a plan counts the temporaries of a mixture of experts")
     CAPTURE(hidden);
     CAPTURE(plan.memory);
     CAPTURE(peak);
-    // Statistics are not counted.
+    // The plan's memory does not count statistics, so the peak may be a little larger.
     CHECK(peak <= 1.05 * static_cast<double>(plan.memory));
     CHECK(peak >= 0.85 * static_cast<double>(plan.memory));
   }

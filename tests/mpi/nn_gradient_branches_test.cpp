@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests gradients of nets with branches. The two nets of a branch read one tensor, and their
+// Tests gradients of nets with branches. The two nets of a branch read the same tensor, and their
 // outputs are added, multiplied or concatenated. Extents are not divisible by those of the mesh
 // axes, so shards are uneven, and some are empty.
 

@@ -5,8 +5,8 @@
 // Tests gradients of mixtures of experts. The gradients of one process are compared with finite
 // differences, on data for which the small differences change no token's expert. Under random
 // plans, the loss and all gradients must equal those of one process. The plans split tokens,
-// experts and hidden features on all meshes, so routed rows take all kinds of redistributions.
-// If there are more ranks than experts, sequences or tokens, some ranks hold nothing.
+// experts and hidden features on all meshes, so all kinds of redistributions of the experts' rows
+// occur. If there are more ranks than experts, sequences or tokens, some ranks hold nothing.
 
 #include <support/gradients.hpp>
 
@@ -16,7 +16,8 @@ namespace ashlar_test {
 namespace {
 namespace nn = ashlar::nn;
 
-/// A net with a mixture of experts that is not inside a residual. An embedding makes its input.
+/// Returns a net with a mixture of experts that is not inside a residual. The mixture reads the
+/// output of an embedding.
 auto net_of(nn::moe_options const& o) {
   return nn::chain(nn::embedding(7, 4), nn::moe(4, o), nn::linear(4, 5));
 }

@@ -4,9 +4,9 @@
 
 // Tests gradients of convolution and pooling under plans that split the rows of images. Ranks then
 // exchange halos, the rows that windows of several ranks read. The gradients of one process are
-// compared with finite differences, and the loss and all gradients under each plan with those of
-// one process. The numbers of rows are not divisible by the extents of the mesh axes: some shards
-// are thinner than a halo, and some are empty. Several axes may split the rows.
+// compared with finite differences. The loss and all gradients under each plan are compared with
+// those of one process. The numbers of rows are not divisible by the extents of the mesh axes: some
+// shards are thinner than a halo, and some are empty. Several mesh axes may split the rows.
 
 #include <support/gradients.hpp>
 #include <support/halo_plans.hpp>
@@ -24,8 +24,8 @@ namespace ashlar_test {
 namespace {
 namespace nn = ashlar::nn;
 
-/// Compares the gradients of one process with finite differences, and plans with halos on each mesh
-/// with one process.
+/// Compares the gradients of one process with finite differences. Then compares the loss and the
+/// gradients under random plans with halos, on each mesh, with those of one process.
 template <class Net>
 void check_with_halos(Net const& net, nn::image_batch const& batch, int classes) {
   CAPTURE(batch.height);

@@ -3,9 +3,9 @@
 //
 // ranks: 4
 
-// Tests a model whose plan comes from a C++ header (io/plan_header.hpp), as nn::constant<...>. The
-// tensors must have their placements in their types. The loss must equal the loss under the same
-// plan as a run-time value.
+// Tests a model whose plan comes from a C++ header (io/plan_header.hpp). The model gets the plan as
+// nn::constant<...>, so its tensors have their placements in their types. The losses must equal
+// those of a model that gets the same plan as a run-time value.
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>

@@ -3,7 +3,7 @@
 // ranks: 1 2 3 4 6 8
 // thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
-// Tests the central guarantee of the library with random legal plans. Each training step has the
+// Tests the central guarantee of the library with random legal plans: each training step has the
 // loss of a single-process run, and performs exactly the collectives that search::schedule
 // predicts. The networks are a perceptron, a net with skips, a net with branches and a GPT.
 
@@ -20,8 +20,8 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Tries `count` random plans on every mesh that uses all ranks, for each of two machines. The
-/// planner chooses different redistributions for the two machines.
+/// Tries `count` random plans on each mesh of all_meshes_of_two_machines. The planner chooses
+/// different redistributions for the two machines.
 template <class Net, class Batch>
 void try_random_plans(Net const& net, Batch const& batch, int vocabulary, int classes, int count) {
   unsigned seed = 0;

@@ -56,7 +56,7 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   }
 }
 
-/// Returns the peak memory of tensors during a step (the maximum over all ranks).
+/// Returns the peak memory of tensors during the second of two steps (the maximum over all ranks).
 template <class Model, class Data>
 std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data) {
   accumulate_step(model, data);

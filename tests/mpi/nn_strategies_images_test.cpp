@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests that training a small VGG under common plans equals training on one process. The plans are
-// the usual ones, random ones, those of each strategy of synchronization, and plans that split
-// channels, written by hand. Each step must perform exactly the collectives of the plan's schedule.
+// Tests that training a small VGG equals training on one process. The plans are the usual ones
+// (support/usual_plans.hpp), random ones, those of each strategy of synchronization, and plans that
+// are written by hand and split images or channels. Each step must perform exactly the collectives
+// of the plan's schedule.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -24,8 +25,8 @@ nn::image_batch const image_micro_batches{3, 2, 8, 9, 2};
 
 using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
 
-/// Returns a plan in which x has one placement along all mesh axes, and y has one placement along
-/// all mesh axes. `roles` gives these two placements for each layer. The placements of the other
+/// Returns a plan in which the x of each layer has the same placement along all mesh axes, and so
+/// has its y. `roles` gives these two placements for each layer. The placements of the other
 /// tensors are those of the first legal choice with this x and y.
 search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
                          std::vector<std::pair<char const*, char const*>> const& roles) {
@@ -54,7 +55,7 @@ TEST_CASE("usual plans, random ones, and each strategy of synchronization") {
 }
 
 TEST_CASE("images, output and input channels split by hand") {
-  // The elements are convolution, relu, convolution, relu, max pooling, linear, relu, linear, loss.
+  // The layers are convolution, relu, convolution, relu, max pooling, linear, relu, linear, loss.
   std::vector<std::pair<char const*, char const*>> const images(9, {"S(0)", "S(0)"});
   auto by_images = images;
   by_images.back() = {"S(0)", "P"};

@@ -3,11 +3,12 @@
 // ranks: 1 2 3 4 6 8
 // thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
-// Tests that training under common plans equals training on one process, with exactly the
-// collectives that search::schedule predicts. The plans are
+// Tests that training a small GPT under common plans equals training on one process, with exactly
+// the collectives that search::schedule predicts. The plans are
 // - searched, with replicated and with sharded storage, and under memory limits,
 // - data parallel, also with parameter servers, and tensor parallel, and
-// - written by hand: these split rows, columns and the inner dimension on two and three axes.
+// - written by hand: these split the rows, the columns and the inner dimension of matrix products
+//   on two and three mesh axes.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -77,8 +78,8 @@ TEST_CASE("searched, data and tensor parallel plans") {
 }
 
 // The plans are data parallel with parameter servers. Along each axis on which data parallelism
-// replicates a parameter, only one rank stores it. This rank is the parameter's owner. Different
-// parameters have different owners. Layers read the owners' values.
+// replicates a parameter, only one rank stores the parameter. This rank is the parameter's owner.
+// The ranks take turns as owners of successive parameters. Layers read the owners' values.
 TEST_CASE("parameter servers: every parameter is stored by one owner along an axis") {
   for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
@@ -132,8 +133,8 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
   hand_written const rows_and_columns{
       {"S(0),B", "S(0),P"},  // axis 1 splits the vocabulary
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
-      {"S(0),B", "S(0),S(2)"},                              // columns, so each rank has some heads
-      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension, by heads
+      {"S(0),B", "S(0),S(2)"},                              // splits columns by heads
+      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // splits the inner dimension by heads
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),S(2)"},
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},
@@ -146,7 +147,7 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
       {"S(0),S(1)", "S(0),S(1)"},
       {"S(2),B", "P,S(2)"},  // axis 0 splits the inner dimension, axis 1 splits columns
       {"S(2),S(0)", "S(2),S(0)"},
-      {"S(3),S(2)", "P,P"},  // inner dimension: axis 0 splits it within heads, axis 1 by heads
+      {"S(3),S(2)", "P,P"},  // splits the inner dimension: axis 0 within heads, axis 1 by heads
       {"S(1),S(0)", "S(1),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},
@@ -160,7 +161,7 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
   hand_written const columns_twice{{"S(0),S(1)", "S(0),S(1)"},
                                    {"P,P", "P,P"},
                                    {"S(0,1),S(0,0)", "S(0,1),S(0,0)"},
-                                   {"B,B", "S(2,1),S(2,0)"},  // heads, with reversed shard order
+                                   {"B,B", "S(2,1),S(2,0)"},  // splits heads in reversed order
                                    {"S(2,1),S(2,0)", "S(2,1),S(2,0)"},
                                    {"S(2,1),S(2,0)", "P,P"},
                                    {"P,P", "P,P"},

@@ -40,7 +40,8 @@ constexpr ashlar::machine machine = bandwidth_bound;
 constexpr auto searched_images = search::optimal(images_problem, line, machine);
 static_assert(!is_whole(searched_images[0]));
 
-// The batch is a single image, so a plan can only split its rows. Ranks then exchange halos.
+// The batch is a single image, so the best plan splits the rows of the image. Ranks then exchange
+// halos.
 constexpr auto rows_net = nn::chain(
     probed<nn::convolution>(2, 3, 3, nn::convolution_options{.padding = 1, .halo = true}),
     nn::max_pool(2, {.halo = true}), nn::linear<3, 1>({3, 4, 16}, {5}));

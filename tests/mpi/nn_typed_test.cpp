@@ -24,8 +24,8 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// An identity layer that checks its tensors at compile time. With a constexpr plan they must have
-/// static placements, and with a run-time plan they must not.
+/// An identity layer that checks its tensors at compile time. With a constexpr plan the tensors
+/// must have static placements, and with a run-time plan they must not.
 class probe {
  public:
   constexpr search::layer_spec spec(ashlar::shape const& x) const {
@@ -85,7 +85,7 @@ constexpr search::basic_plan<N> updating_apart(search::basic_plan<N> plan) {
   return plan;
 }
 
-/// A machine on which computation is expensive and communication cheap, so that the best plans
+/// A machine on which computation is expensive and communication is cheap, so that the best plans
 /// split tensors.
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
@@ -165,9 +165,9 @@ constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int agai
 }
 constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
 
-/// A model with a constexpr plan that recomputes segments must have the same loss and gradients,
-/// bit for bit, as a model that has the same placements and recomputes nothing. The recorded
-/// collectives must be those of the schedule.
+/// Checks that a model with a constexpr plan that recomputes segments has the same loss and
+/// gradients, bit for bit, as a model that has the same placements and recomputes nothing. The
+/// recorded collectives of the first model must be those of its schedule.
 template <auto const& Plan>
 void compare_with_kept() {
   if (Plan.mesh.ranks() != world_size()) return;
@@ -184,8 +184,8 @@ void compare_with_kept() {
   plan.recomputed = Plan.recomputed;
   plan.choices.assign(Plan.choices.begin(), Plan.choices.end());
   auto const expected = expected_records(any_length(segments_problem), plan, m);
-  // The last expected record is the trainer's all-reduce. It is left out, because no trainer runs
-  // here.
+  // The comparison leaves out the last expected record, which is the trainer's all-reduce, because
+  // no trainer runs here.
   CHECK(std::equal(records.begin(), records.end(), expected.begin(), expected.end() - 1));
   log.clear();
   accumulate_step(kept, data, true);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Tests each layer of a mixture of experts alone by nn::verify: every row of its table against one
-// process, and one process against finite differences. The gradients of `dispatch` include those of
-// the losses of its router. A wrong layer on routed rows must be rejected.
+// Tests each layer of a mixture of experts alone with nn::verify, which compares every row of the
+// layer's signature table with one process, and one process with finite differences. The gradients
+// of `dispatch` include those of the losses of its router. A wrong layer that takes rows of experts
+// must be rejected.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -18,8 +19,8 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// A layer `combine` with mistakes: it may double the gradient of a row, forget a row in the sum of
-/// one rank, or declare that a sum over a part of the experts is the whole one.
+/// A layer `combine` with mistakes: it may double one element of dx, set one element of y to 0 on
+/// rank 1, or declare that a sum over a part of the experts is the sum over all experts.
 class spoilt_combine : public nn::combine {
  public:
   bool doubles_gradient = false, forgets_row = false, hides_sum = false;
@@ -62,7 +63,9 @@ TEST_CASE("every layer of a mixture of experts alone is what one process compute
   nn::moe_options const two{.experts = 4, .chosen = 2, .hidden = 5, .balance = 0.3, .z_loss = 0.2};
   nn::verify(nn::dispatch(3, two), {3, 2, 3}, m);
   auto over_two = two;
-  over_two.balance_over = 2;  // verify runs one micro-batch, so the group has only one
+  // The balance loss is over groups of two micro-batches. nn::verify runs one micro-batch, so its
+  // only group has one micro-batch.
+  over_two.balance_over = 2;
   nn::verify(nn::dispatch(3, over_two), {3, 2, 3}, m);
   nn::verify(nn::experts(3, two), {3, 2, 4, 4}, m, {.chosen = 2});
   nn::verify(nn::combine(), {3, 2, 4, 3}, m, {.chosen = 2});

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// Tests that nn::verify rejects wrong signature rows. In each row of several layers, each entry is
-// replaced by every other placement in turn. nn::verify must reject the changed row, with two
-// exceptions. The changed row may be another row of the layer's table. Also, P(max) may replace B
-// as the placement of y, because the maximum of equal copies is the copy itself.
+// Tests that nn::verify rejects wrong signature rows. In each row of several layers, each entry
+// except those of statistics is replaced by every other placement in turn. nn::verify must reject
+// the changed row, with two exceptions. The changed row may be another row of the layer's table.
+// Also, P(max) may replace B as the placement of y, because the maximum of equal copies is the copy
+// itself.
 
 #include <algorithm>
 
@@ -38,7 +39,8 @@ struct with_one_row : Layer {
   }
 };
 
-/// Calls visit(entry, number of dimensions of its tensor) for each entry of a row.
+/// Calls visit(entry, number of dimensions of its tensor) for each entry of a row, except those of
+/// statistics.
 template <class Visit>
 void for_each_entry(ashlar::search::layer_spec const& s, ashlar::training_row& row, Visit visit) {
   visit(row.x, s.x.rank());

@@ -3,8 +3,8 @@
 // ranks: 1 2
 
 // Tests that nn::verify accepts most layers of the library (tests of single layers verify the
-// rest), and that it rejects wrong layers and names the wrong row. Each kind of mistake occurs
-// once, in a test layer whose rows and arithmetic a test case can change.
+// others), and that nn::verify rejects wrong layers and names the wrong row. Each kind of mistake
+// occurs once, in a test layer whose rows and arithmetic a test case can change.
 
 #include <functional>
 #include <stdexcept>
@@ -43,7 +43,7 @@ struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
   bool goes_by_x = false;     ///< loops over the elements of x's shard, not of y's
-  double dx_factor = 1;       ///< factor of dx
+  double dx_factor = 1;       ///< dx is multiplied by this factor
   bool counts_rank = false;   ///< y depends on the rank's coordinates
   bool throws_other = false;  ///< throws another exception than ashlar::error if columns are split
 };
@@ -192,7 +192,9 @@ TEST_CASE("queries may be split if every rank repeats at most a sixteenth of the
   auto const rows = [](nn::context_size const& context, ashlar::shape const& x) {
     return nn::context_attention(context).spec(x).rows.size();
   };
-  CHECK(rows({3, 1}, {2, 8, 2, 2}) == 4);  // keys and values: 8 of 8 + 14 · 8 parts of the flops
+  // For 8 queries, keys and values take 8 of 8 + 14 · 8 parts of the flops, which is more than a
+  // sixteenth. For 9 queries, they take 8 of 8 + 14 · 9 parts, which is less.
+  CHECK(rows({3, 1}, {2, 8, 2, 2}) == 4);
   CHECK(rows({3, 1}, {2, 9, 2, 2}) == 5);
   CHECK(rows({2, 1}, {2, 2, 4, 3, 2}) == 4);
   CHECK(rows({2, 1}, {2, 3, 3, 3, 2}) == 6);
@@ -398,7 +400,7 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
       "gain: parameter gain is 4x1, but the layer's type declares 1 dims for it in `parameters`.");
 }
 TEST_CASE("a window of another extent than the layer's is found") {
-  // A pooling layer with a wrong spec. According to its halo_spec, the windows at neighbouring
+  // A pooling layer with a wrong spec. According to its halo_spec, the windows at neighboring
   // positions have one row in common, but in fact they have two rows in common.
   struct pool : nn::max_pool {
     using nn::max_pool::max_pool;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests .npy files of tensors, which each rank writes and reads only in part. The files must not
-// depend on mesh or placement, must have the header of numpy's format, byte for byte, and must be
-// refused on every rank if they are wrong.
+// Tests .npy files of tensors, which each rank writes and reads only in part. The bytes of a file
+// must not depend on the mesh or the placement, and its header must have numpy's format. Wrong
+// files must be refused on every rank.
 
 #include <csignal>
 #include <cstring>
@@ -106,8 +106,7 @@ TEST_CASE("a tensor on a part of a mesh is saved and read by the ranks of the pa
     whole.barrier();
     if (whole.rank() == 0) fs::remove(file);
     whole.barrier();
-    // A fault on one rank of the part must be an error on all ranks of the part, and on no other
-    // rank.
+    // A missing file must be an error on all ranks of the part, and on no other rank.
     auto const said = message_of([&] { checkpoint::load_npy(file, y); });
     if (to.is_here()) CHECK(has(said, "No such file or directory"));
     else CHECK(said == "nothing was thrown");
@@ -128,7 +127,7 @@ TEST_CASE("files have a header of numpy's format, and the files that numpy write
     auto const x = ashlar::from_full<2>(m, ashlar::shape{2, 3}, rows,
                                         std::span<float const>(values));
     checkpoint::save_npy(file, x);
-    // numpy.save writes (2, 3) instead.
+    // numpy.save writes the same shape as (2, 3).
     CHECK(bytes_of(file) ==
           numpy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,3,), }", values));
     m.barrier();
@@ -157,7 +156,7 @@ TEST_CASE("a replaced file keeps its permissions, and after a fault no part stay
   checkpoint::save_npy(file, x);
   CHECK(fs::status(file).permissions() == own);
   m.barrier();
-  // Rank 0 may write only the first bytes of a file.
+  // Rank 0 may write at most 64 bytes to a file, so it cannot write all of b.npy.
   struct rlimit before {};
   getrlimit(RLIMIT_FSIZE, &before);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);

@@ -73,7 +73,7 @@ bool extremum_is_local(placement const& p, placement const& q, reduction op) {
     own = own || is(p[a], op) || is(q[a], op);
     opposite = opposite || i || j;
   }
-  return !(own && opposite);  // a tensor is not a maximum and a minimum
+  return !(own && opposite);  // a tensor cannot be both P(max) and P(min)
 }
 
 std::vector<placement> every_placement(int rank, int axes) {
@@ -289,7 +289,8 @@ TEST_CASE("where repeats its operands along dims of the result") {
   for (auto const& m : all_meshes()) {
     ashlar::no_communication const forbidden(m);
     for (auto const& p : every_placement(2, m.axes())) {
-      // A split of dim 0 of a is B in the row, and a split of dim 1 is B in the column.
+      // A mesh axis that splits dim 0 of `a` has B in the row, and one that splits dim 1 of `a` has
+      // B in the column.
       auto in_row = p, in_column = p;
       bool legal = true;
       for (int i = 0; i < p.axes(); ++i) {

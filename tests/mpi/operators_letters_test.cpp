@@ -28,7 +28,7 @@ using ashlar::reduction;
 using ashlar::sbp;
 
 /// Runs an operator and returns whether it was accepted. If it was accepted, its result must be
-/// `truth`. If it was refused, the message must contain the operator's name.
+/// `truth`. If it was refused, the message must begin with the operator's name.
 template <class Action>
 bool ran(Action action, dense const& truth, std::string const& name) {
   std::string wrong;
@@ -42,15 +42,15 @@ bool ran(Action action, dense const& truth, std::string const& name) {
   return false;
 }
 
-/// The letter that an axis splits, or 0.
+/// Returns the letter of the dim that a mesh axis splits, or 0 if the axis splits no dim.
 char letter_of(axis_placement const& a, std::string_view letters) {
   return a.is_split() ? letters[static_cast<std::size_t>(a.dim)] : '\0';
 }
 bool contains(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
-/// Returns whether the shard orders of the operands agree. Both operands have some letters in
-/// common. The axes that split such a letter must nest in the same order on both operands.
+/// Returns whether the shard orders of the operands agree: if two mesh axes split the same letter
+/// in both operands, they must nest in the same order in both operands.
 bool one_order(placement const& p, std::string_view a, placement const& q, std::string_view b) {
   for (int i = 0; i < p.axes(); ++i)
     for (int j = 0; j < i; ++j)
@@ -250,7 +250,7 @@ TEST_CASE("typed einsums and rows have the right types") {
   static_assert(std::same_as<decltype(ashlar::add_rows(tensor<float, 2, sbp<P, S<1>>>(), ids(),
                                                        tensor<float, 3, sbp<S<1>, S<2>>>())),
                              tensor<float, 2, sbp<P, S<1>>>>);
-  // A table of numbers, and ids of two dims.
+  // The rows of a table may be numbers, and ids may have two dims.
   dense numbers({3}), taken({2, 2});
   for (int i = 0; i < 3; ++i) numbers({i}) = i + 5;
   dense where({2, 2});

@@ -60,7 +60,8 @@ void alike(char const* name, F const& f, X const&... x) {
   CHECK_MESSAGE(ashlar::to_full(types) == ashlar::to_full(values), name);
 }
 
-/// The operands of the tests, on a mesh of two axes. The letters of a name are its placements.
+/// The operands of the tests, on a mesh of two axes. The names sb, sp and bb state the placements
+/// on the two axes.
 struct typed_operands {
   ashlar::mesh m{MPI_COMM_WORLD,
                  {{"node", world_size() % 2 == 0 ? 2 : 1},

@@ -5,7 +5,7 @@
 // Tests that every stage of a pipeline reads the context of each micro-batch itself, so contexts
 // are never sent between stages. Losses and gradient norms must have the same bits as on one rank.
 // One net is a chain of cross-attentions. The other net is a small U-Transformer, whose skips cross
-// the cuts.
+// the cuts between stages.
 
 #include <algorithm>
 

@@ -3,26 +3,29 @@
 // ranks: 2 4
 // thorough: ASHLAR_PIPELINES=all 1 2 3 4 5 6 7 8
 
-// Tests that four nets train in pipeline stages as on one stage. The nets are a small GPT with and
-// without tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped gradients.
-// Results after 20 steps are losses, gradient norms and parameters. They must have the same bits as
-// on one stage with the same placements, on a mesh of as many ranks as a stage has, unless a sum
-// has other addends or another order (sums_as_one_stage). Then they must agree within rounding.
-// They must also equal those of one rank within rounding. The cases are all combinations of
+// Tests that four nets train in pipeline stages as they train on one stage. The nets are a small
+// GPT with and without tied embeddings, a VGG and a U-Transformer, all with dropout and with
+// clipped gradients. The results are the losses and gradient norms of 20 steps, and the parameters
+// after them. The results must have the same bits as on one stage that has the same placements and
+// as many ranks as a stage of the pipeline. If a sum has other addends or another order
+// (sums_as_one_stage), the results must agree within rounding. The results on one stage must equal
+// those on one rank within rounding. The cases are all combinations of
 //
-//   parts        2 and 4 parts of the mesh, of equal size, with one or two stages on each part
-//   cuts         even cuts, and random cuts
+//   parts        2 or 4 parts of the mesh, of equal size, with one or two stages on each part
+//   cuts         even or random cuts of the net into stages
 //   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
 //                without and with random delays of the gradients of parameters
 //   backward     as in the schedule; or the opposite: split passes made whole, whole passes split
-//   recompute    nothing; a random number of segments of each stage
+//   recompute    nothing, or a random number of segments of each stage
 //
-// The ZB schedules are made for equal costs of the stages if cuts are even, and else for random
-// costs. The number of micro-batches varies: below, equal to and above the number of parts. By
-// default only every 23rd case runs. The environment variable ASHLAR_PIPELINES=each runs each case,
-// and ASHLAR_PIPELINES=all does so on up to 4 ranks and runs every fifth case on more. Both add
+// The ZB schedules are made for equal costs of the stages if the cuts are even, and for random
+// costs otherwise. The number of micro-batches is below, equal to or above the number of parts. By
+// default only every 23rd case runs. With the environment variable ASHLAR_PIPELINES=each, each case
+// runs. With ASHLAR_PIPELINES=all, each case runs on up to 4 ranks, and every fifth case on more
+// ranks. Both values also add these cases:
 //
-//   one part     of all ranks, with one stage, or with several under schedules of several chunks
+//   one part     a single part of all ranks, with one stage, or with several stages under the
+//                schedules that have several stages on each part
 //   chunks       four stages on each of at most two parts, interleaved
 //   DualPipeV    with all backward passes whole, although the schedule also has split ones
 
@@ -74,7 +77,7 @@ std::vector<double> matrix_run(Net const& net, Batch const& batch, Model& model)
 
 /// Returns a random plan for which a net in stages must give the same bits as in one stage
 /// (sums_as_one_stage). The stages are even, on `parts` parts of a mesh, with one or two stages on
-/// each part.
+/// each part. If none of 10000 random plans is such a plan, returns the fully replicated plan.
 inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int parts,
                                    std::mt19937& random) {
   for (int draws = 0; draws < 10000; ++draws) {
@@ -116,20 +119,20 @@ struct matrix_reference {
 /// Counts what the cases have done so far.
 struct matrix_count {
   int cases = 0, same_bits = 0, recomputed = 0, references = 0;
-  double largest_gap = 0;  ///< the gap between parameters in cases that agree only within rounding
+  double largest_gap = 0;  ///< the largest difference between parameters in any case
 };
 
-/// A combination of the cases at the top of this file.
+/// One of the combinations that the top of this file lists.
 struct matrix_case {
   std::string schedule;
-  /// 0: the backward passes of the schedule; 1: the opposite; 2: all whole
+  /// How backward passes run. 0: as in the schedule; 1: the opposite; 2: all whole.
   int form = 0;
   bool uneven = false, recomputes = false;
-  unsigned seed = 0;  ///< decides all that is random in this case, but not the plan
+  unsigned seed = 0;  ///< decides all that is random in this case, except the plan
 };
 
-/// Returns the cases for this number of parts: one in `one_in` of them. `all` also adds those that
-/// the default leaves out.
+/// Returns one in `one_in` of the cases for `positions` parts. If `all` is true, also chooses among
+/// the cases that do not run by default.
 inline std::vector<matrix_case> matrix_cases(int positions, unsigned one_in, bool all) {
   std::vector<matrix_case> list;
   unsigned number = 0;
@@ -148,7 +151,8 @@ inline std::vector<matrix_case> matrix_cases(int positions, unsigned one_in, boo
   add("dual_pipe_v", 2, false);
   if (positions <= 2)
     for (int form = 0; form < 2; ++form) add("interleaved:4", form, false);
-  // A part that is alone and has one stage has no order to choose, so these cases would be equal.
+  // With one part and one stage, no stage waits for another stage. So the schedules do not matter,
+  // and only the cases of one schedule stay.
   if (positions == 1)
     std::erase_if(list, [](matrix_case const& c) {
       bool const has_chunks = c.schedule.starts_with("interleaved") || c.schedule == "zb_v" ||
@@ -174,7 +178,7 @@ std::optional<pipelines::schedule> matrix_schedule(matrix_case const& c, int pos
     return pipelines::with_delayed_weights(depths, delays, m);
   }
   auto const kind = search::schedule_choices(c.schedule).front();
-  // On one part, the search takes only one schedule, but this test runs the others, too.
+  // On one part, permits() refuses most schedules, but this test runs them, too.
   bool const exists = positions > 1 ? kind.permits(positions, m)
                                     : kind.kind != search::schedule_kind::dual_pipe_v || m > 1;
   if (!exists) return {};

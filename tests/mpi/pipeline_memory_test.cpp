@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests the memory of pipeline stages. On every rank, the tensors of a step must not take more
-// memory than predicted for the program of the rank's stage, and not less than 0.85 of the
-// prediction. They must also not take more than the memory in the plan, by which the search decides
-// what fits. After the second step, tensors take no additional memory. Crossings then allocate
-// nothing at all.
+// Tests the memory of pipeline stages. On every rank, the tensors of a step must take at most the
+// memory that is predicted for the program of the rank's stage, and at least 0.85 of it. They must
+// also take at most the memory in the plan, by which the search decides which plans fit. After the
+// second step, tensors must take no additional memory. Transfers between stages must allocate
+// nothing at all after the first transfers.
 
 #include <doctest/doctest.h>
 #include <support/allocations.hpp>
@@ -29,8 +29,8 @@ namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 namespace pipelines = ashlar::pipelines;
 
-// The size of each tensor in bytes is one of the allocator's block sizes (support/size_class.hpp),
-// so no tensor is padded.
+// The size of each tensor in bytes is one of the allocator's block sizes
+// (ashlar/support/size_class.hpp), so no tensor is padded.
 auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
                                 nn::layer_norm(64), nn::linear(64, 64));
 auto const full_tied_gpt = nn::tied(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
@@ -47,8 +47,9 @@ auto const full_skips = nn::chain(
         nn::linear(128, 64))),
     nn::linear(128, 64), nn::skip<2>(nn::linear(64, 64)), nn::linear(128, 64));
 
-/// Compares the measured memory of stages with the prediction. A stage has `segments` segments. The
-/// prediction does not count `uncounted` bytes of small tensors.
+/// Compares the measured memory of stages with the prediction. Each stage has `segments` segments,
+/// all of which are recomputed in some runs. The prediction does not count `uncounted` bytes of
+/// small tensors.
 template <class Net>
 void check_memory_of_stages(Net const& net, search::problem const& problem,
                             std::vector<int> const& limits, int segments,
@@ -116,7 +117,7 @@ TEST_CASE("the memory of stages between which skips pass") {
   std::vector<int> limits;
   for (int s = 0; s <= world_size(); ++s) limits.push_back(problem.size() * s / world_size());
   REQUIRE(!ashlar::search::cut_skips(problem, limits).empty());
-  check_memory_of_stages(full_skips, problem, limits, 0, 4096);  // statistics of the loss
+  check_memory_of_stages(full_skips, problem, limits, 0, 4096);  // bytes of the loss's statistics
 }
 
 TEST_CASE("a crossing in the background allocates nothing after the first ones") {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Tests products of random matrices and batches between random placements on random meshes, with
-// all transpositions. A product is computed at once, or in panels one after another. Results must
-// equal those of three nested loops, and the moved bytes must equal the bytes of the plan.
+// Tests products of random matrices, and of batches of matrices, on random meshes. The placements
+// of both operands and of the result are random, and each operand may be transposed. A product is
+// computed at once, or in panels one after another. Results must equal those of three nested loops,
+// and the moved bytes must equal the bytes of the plan.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Tests that sums of arbitrary floating-point numbers are bitwise reproducible. A single process
-// simulates the plan and adds in the library's canonical order. Each rank's shard must have the
-// bits of this simulation, with messages and with shared memory. Matrix products must have the same
-// bits on both transports. All transfers must have the planned bytes.
+// Tests that sums of arbitrary floating-point numbers are bitwise reproducible. Each rank alone
+// simulates the plan of all ranks, and adds in the library's canonical order (support/replay.hpp).
+// Its shard must have the bits of this simulation, with messages and with shared memory. Matrix
+// products must have the same bits on both transports. Transfers must move the planned bytes.
 
 #include <cmath>
 #include <cstring>
@@ -49,8 +49,8 @@ rc::Gen<order_case> cases() {
   });
 }
 
-/// Returns element i of an addend: a number with random mantissa bits and an exponent between -8
-/// and 8.
+/// Returns element i of an addend: a random number between -1 and 1, multiplied by a random power
+/// of two from 2^-8 to 2^8.
 template <class T>
 T number(int seed, index const& addend, int i) {
   std::mt19937 random(static_cast<unsigned>(seed * 7919 + i));

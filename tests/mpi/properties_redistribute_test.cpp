@@ -3,9 +3,10 @@
 // ranks: 1 2 3 4 5 6 7 8
 
 // Tests redistributions of random tensors between random placements on random meshes. The shards of
-// the result must equal those of the naive definition, and partial addends must be reduced exactly
-// once. A round trip must be the identity, and the source must stay unchanged. The planned,
-// recorded and counted bytes must agree (support/traffic_check.hpp).
+// the result must equal those of the naive definition of placements (support/naive_placement.hpp),
+// and partial addends must be reduced exactly once. A round trip must be the identity, and the
+// source must stay unchanged. The planned, recorded and counted bytes must agree
+// (support/traffic_check.hpp).
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>
