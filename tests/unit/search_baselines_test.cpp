@@ -98,7 +98,7 @@ TEST_CASE("images stay data parallel beside dense layers that are not") {
   flat.x = image;
   flat.y = {4, 12};
   flat.rows = ashlar::independent_training_rows(1);
-  search::layer_spec dense = linear_spec({4, 12}, 8);  // its work is that of x [3, 2, 2]
+  search::layer_spec dense = linear_spec({4, 12}, 8);  // a layer on [3, 2, 2] has the same work
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
   SUBCASE("direct input of a dense layer") {}

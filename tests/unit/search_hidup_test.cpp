@@ -24,7 +24,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// The seconds of communication and of computation in one stage of one micro-batch.
+/// Holds the seconds of communication and of computation in one stage of one micro-batch.
 struct stage {
   double comm = 0, comp = 0;
 };

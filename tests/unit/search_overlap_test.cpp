@@ -148,7 +148,8 @@ TEST_CASE("the search chooses how many micro-batches take turns") {
   CHECK(chosen.seconds <= least * (1 + 1e-12));
   CHECK(chosen.interleaved >= 1);
   CHECK(search::exact(net, t, m).plan.seconds == chosen.seconds);
-  // With a memory limit below that of the plan, the search must find a plan whose program fits.
+  // With a memory limit below the memory of `chosen`, the search must find a plan whose program
+  // fits.
   m.memory = chosen.memory - 1;
   auto const smaller = search::optimal(net, t, m);
   net.interleaved = smaller.interleaved;
