@@ -87,9 +87,9 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        // The first term counts the choices in canonical order. The others are, for each of the two
-        // dimensions: three pairs of axes may split it in reverse order, while the third axis has
-        // one of three other rows; and three axes may split it in five other orders.
+        // The first term counts the choices in canonical order. In addition, for each of the two
+        // dimensions, one of three pairs of axes may split it in reverse order, with one of three
+        // rows on the third axis. Or all three axes split it, in one of five other orders.
         4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 

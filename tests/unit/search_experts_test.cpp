@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search on nets with mixtures of experts. The exact search must find the cost that
-// enumeration finds, and no baseline may be cheaper. Routed tensors must count only the rows of the
-// experts that tokens choose, and the rank with the most rows must determine prices and memory.
+// enumeration finds, and no baseline may be cheaper. A routed tensor must have rows only for the
+// experts that each token chooses, and the rank with the most rows must determine prices and memory.
 // Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a mixture.
 
 #include <cmath>

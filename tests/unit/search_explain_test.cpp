@@ -147,7 +147,7 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   blocks[0].enter = 7;  // x moves differently into the first copy, which is permitted
   blocks[5].back = 7;   // dy moves differently out of the last copy, which is permitted
   CHECK(as_text(blocks) == "0:2x3 ");
-  blocks[3].back = 7;  // dy moves differently out of the second copy, so that copy must be the last
+  blocks[3].back = 7;  // dy moves differently out of the second copy, so the fold ends with it
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
   // The list has two residuals. Each residual consists of its begin, one layer and its end. A
   // repeated sequence of elements must not begin inside a residual and end outside it.

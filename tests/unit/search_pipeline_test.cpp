@@ -491,7 +491,7 @@ TEST_CASE("what a stage has in flight is that of the plan's schedule") {
   p.order = ashlar::pipelines::eager(4, 6);
   int const eager[]{6, 5, 3, 1};
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == eager[j]);
-  // Two parts hold two chunks each. Stages are numbered in the order of the net.
+  // Two parts of the mesh hold two stages each. Stages are numbered in the order of the net.
   p.order = ashlar::pipelines::dual_pipe_v(2, 6);
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);
 }

@@ -127,7 +127,7 @@ TEST_CASE("memory is the largest number of bytes held at one time") {
   // their gradients and the optimizer states, a rank then holds
   // - half of the layer's saved x and half of its dy (12 of 24 elements each),
   // - the 18 elements by which the gathered weight exceeds the shard, and
-  // - buffers of 36 elements to send and 36 to receive.
+  // - buffers, which count as twice the gathered weight (2 x 36, see packing_bound).
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
   // With replicated parameters, the peak occurs while the linear layer runs. Besides the
   // parameters, their gradients and the optimizer states, a rank then holds the layer's saved x,
