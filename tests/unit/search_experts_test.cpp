@@ -3,8 +3,9 @@
 
 // Tests the search on nets with mixtures of experts. The exact search must find the cost that
 // enumeration finds, and no baseline may be cheaper. A routed tensor must have rows only for the
-// experts that each token chooses, and the rank with the most rows must determine prices and memory.
-// Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a mixture.
+// experts that each token chooses, and the rank with the most rows must determine prices and
+// memory. Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a
+// mixture.
 
 #include <cmath>
 
