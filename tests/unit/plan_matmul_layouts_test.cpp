@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans of products in which the planner also chooses the placements of the three matrices.
-// No element of a matrix may be stored on two ranks. No rank may receive more than with the best
-// integer grid of ranks, which the test finds by trying all grids.
+// Tests plans of matrix products in which the planner also chooses the placements of the operands
+// and of the result. No element of a matrix may be stored on two ranks. The rank that receives most
+// must receive as many elements as with the best grid of p1 x p2 x p3 ranks, which the test finds
+// by trying all grids. With little memory, a plan must still be found, and must fit.
 
 #include <algorithm>
 #include <array>

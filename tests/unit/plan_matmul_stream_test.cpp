@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests streamed matrix products, which are computed in panels, one after another, to save memory.
-// Panels are parts of one of the dimensions m, n and k. This dimension is called the streamed
-// letter. The test checks:
+// Panels divide one of the dimensions m, n and k of the product, the streamed dimension. The test
+// checks:
 // - The panels cover the streamed dimension exactly once.
 // - A panel of a tensor has the same placement as the full tensor.
-// - In each panel, all tensors with the streamed letter have the same indices in the same order.
-// - The predicted seconds and memory equal those of the documented formulas.
+// - In each panel, all tensors with the streamed dimension have the same indices in the same order.
+// - The predicted seconds and memory equal those of the formulas in plan/matmul_stream.hpp.
 
 #include <algorithm>
 #include <numeric>
@@ -107,8 +107,9 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   placement const blocks{split(0), split(1)};
   std::int64_t const block = 8 * 512 * 512;
   auto const plan = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {0, 'k', 4});
-  // The product runs in 4 panels, each of extent 256 along k. The panel of an operand is gathered
-  // from 512 x 128 to 512 x 256 elements. c is summed in place.
+  // The product runs in 4 panels, each of extent 256 along k. To gather a panel of a or b, a rank
+  // receives 512 x 128 elements. While a panel is multiplied, the next one is gathered. c is summed
+  // in place.
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == relative(in + 3 * std::max(gemm, in) + gemm));
@@ -126,8 +127,8 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 
   // Now the panels are rows of a and c. All of b is gathered first; the gathered b is as large as
-  // two shards of b. The panels of a are contiguous and are gathered one by one. The panels of c
-  // need no communication.
+  // two shards of b. The current and the next panel of a are in memory. A rank's part of a panel of
+  // a is contiguous, so it is not copied. The panels of c are computed in place.
   auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
   rows.panels = {'m', 4, {}};
   REQUIRE(choose_chunks(rows, t));

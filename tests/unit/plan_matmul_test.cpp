@@ -4,7 +4,8 @@
 // Compares the plan of a product with all alternatives. An alternative consists of a pair of
 // operand placements whose product needs no communication, and the cheapest redistributions of the
 // operands and of the result. The operands and the result may be partial with any reduction, and
-// memory may be limited. The test computes the peak memory independently, block by block.
+// memory may be limited. The test computes the peak memory independently, by counting each array
+// that is allocated or released.
 
 #include <algorithm>
 #include <map>
@@ -261,7 +262,8 @@ TEST_CASE("impossible requests are refused, and the error says what is possible"
             plan_of(q, t, m, {0, 'k', panels});
           }) == "matmul: a dim cannot be streamed in " + std::to_string(panels) +
                     " panels. Set matmul_options::panels to 1 or more.");
-  // No local product has an owned operand or result, with or without maxima on another axis.
+  // An operand or a result that one rank of an axis owns is refused, even if it is a partial
+  // maximum on another axis.
   ashlar::topology const two{{"a", 2}, {"b", 2}};
   auto const whole = placement::all_broadcast(2);
   for (auto const* text : {"O(0),B", "P(max),O(0)"}) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the planner's choice among several acceptable target placements. The planner must choose
-// the target with the cheapest redistribution plan. The test computes the costs of the plans to all
-// acceptable targets.
+// the target with the cheapest redistribution plan, but never one in which a further axis becomes
+// partial. The test computes the costs of the plans to all acceptable targets.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

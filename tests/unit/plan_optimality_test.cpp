@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests that redistribution plans are the cheapest. No path of one or two steps may cost less.
-// Distances between placements must equal those of an independent all-pairs algorithm, and must be
-// a metric. The placement graph must contain every placement.
+// Distances between placements must equal those of an independent all-pairs algorithm, and must
+// satisfy the triangle inequality. The placement graph must contain every placement.
 
 #include <algorithm>
 #include <sstream>

@@ -106,8 +106,8 @@ TEST_CASE("if shards have equal sizes, no step packs more than packing_bound per
         ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
                               [&](ashlar::redistribution_step const& s) {
                                 if (s.kind == collective::permute) return;
-                                // An all-reduce of two ranks may exchange small arrays as they are,
-                                // without packing.
+                                // In an all-reduce, two ranks exchange small arrays as a whole, for
+                                // which packing_bound does not hold.
                                 if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2)
                                   return;
                                 auto const shard = std::max(max_local_elements(extents, t, s.from),
@@ -125,12 +125,12 @@ TEST_CASE("if shards have equal sizes, no step packs more than packing_bound per
   CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
   // The send and the receive buffer each hold two chunks for each of 4 ranks: 2 x 2 x 4 chunks.
   CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);
-  CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
+  CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // NCCL packs all data at once
 }
 
 TEST_CASE("steps that do not combine values can be reversed") {
-  // A step that does not combine values can be reversed by one step: a gather by a slice, an
-  // all-to-all by an all-to-all, a permute by a permute.
+  // A gather or a slice along one axis, an all-to-all along one axis, and any permute can each be
+  // reversed by a single step.
   ashlar::topology const t{{"a", 2}, {"b", 3}, {"c", 2}};
   for (auto const& from : all_placements(2, 3))
     ashlar::for_each_step(from, 2, t, reduction::sum, [&](ashlar::redistribution_step const& s) {

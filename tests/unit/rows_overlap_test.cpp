@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs in which rows of experts move in the background. If two micro-batches take turns,
-// the timeline must equal HiDup's closed form. The check must refuse a program in which the actions
-// of such a move are in a wrong order. No plan may be faster than the bound of the search for the
-// least overlapped time.
+// Tests programs in which rows of tokens move to their experts, or back, in the background. If two
+// micro-batches take turns, the timeline must equal HiDup's closed form (step/duplex_seconds.hpp).
+// search::check must refuse a program in which the actions of such a move are in a wrong order. No
+// plan may be faster than the bound of the search for the least overlapped time.
 
 #include <algorithm>
 #include <random>
@@ -56,7 +56,8 @@ bool moves_rows(search::program const& p, search::action const& a) {
          !p.path_of(p.move_of(a)).is_local();
 }
 
-/// Returns the stages of the first micro-batch, without the synchronization of gradients.
+/// Returns HiDup's stages of the first micro-batch, without the synchronization of gradients. A
+/// stage consists of moves and of the computations after them.
 std::vector<search::duplex_stage> stages_of(search::program const& p) {
   std::vector<search::duplex_stage> list{{}};
   bool computed = false;  // since the last move
@@ -181,7 +182,8 @@ TEST_CASE("no plan of nets with experts is faster than the bound of the search")
         predict(p, net, m);
         CHECK(seconds_of(p) >= bound * (1 - 1e-9));
       }
-      // The search prices the first two of these plans, too.
+      // The search also prices the plan of least serial seconds and a data-parallel plan, so its
+      // own plan must not be slower than the first two of `plans`.
       for (std::size_t k = 0; k < 2; ++k) CHECK(found.seconds <= seconds_of(plans[k]) * (1 + 1e-9));
     }
 }

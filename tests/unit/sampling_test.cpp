@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how the next token is chosen from logits. It is either the most probable token, or it is
-// drawn with the probabilities that follow from the temperature and from top_k.
+// Tests how the next token is chosen from logits. The token is either the most probable one, or it
+// is drawn with the probabilities that follow from the temperature and from top_k.
 
 #include <array>
 #include <cmath>

@@ -61,8 +61,8 @@ void check_claims(search::problem const& net, search::search_result const& r,
   }
 }
 
-/// Runs any algorithm. Metropolis-Hastings gets a low coldness (the inverse of a temperature),
-/// because these networks are tiny.
+/// Runs any algorithm. The default coldness (inverse temperature) of Metropolis-Hastings was chosen
+/// for large networks, so these tiny networks get a far lower one.
 search::search_result run(search::algorithm const& a, search::problem const& net,
                           ashlar::topology const& t, ashlar::machine const& m,
                           search::options const& o) {
@@ -248,8 +248,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
     CHECK(brief.how == ending::out_of_budget);
     CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
   }
-  // The search trusts a lower bound that the caller gives. The search ends when a plan reaches this
-  // bound.
+  // The search trusts a lower bound that the caller gives, and ends when a plan reaches this bound.
   double const known = optimal(net, t, m).seconds;
   auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
   CHECK(r.how == ending::finished);

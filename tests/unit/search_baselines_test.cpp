@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the baselines, which are the plans of known strategies. Their placements must be those of
-// the papers. The search space of `optimal` must contain these plans, with the same costs. Each
-// baseline uses the best of all mesh topologies.
+// the papers. The search space of `optimal` must contain these plans, with the same costs. Megatron
+// and Summa must use the best of all meshes of two axes (best_topology.hpp).
 
 #include <doctest/doctest.h>
 #include <support/relative.hpp>
@@ -98,7 +98,7 @@ TEST_CASE("images stay data parallel beside dense layers that are not") {
   flat.x = image;
   flat.y = {4, 12};
   flat.rows = ashlar::independent_training_rows(1);
-  search::layer_spec dense = linear_spec({4, 12}, 8);  // equal to a dense layer on [3, 2, 2]
+  search::layer_spec dense = linear_spec({4, 12}, 8);  // a layer on [3, 2, 2] has the same work
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
   SUBCASE("direct input of a dense layer") {}

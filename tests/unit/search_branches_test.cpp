@@ -40,7 +40,6 @@ int cases() {
   return text == nullptr ? 20 : std::atoi(text);
 }
 
-/// Returns the number of branches of a net.
 int branches_of(search::problem const& net) {
   int begins = 0;
   for (auto const& e : net.elements) begins += e.kind == search::element_kind::branch_begin;

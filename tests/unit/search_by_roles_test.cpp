@@ -22,7 +22,7 @@ using ashlar::parse_topology;
 using search::any_choice;
 using search::pruning;
 
-/// Returns the optimum by dynamic programming over all choices.
+/// Returns the optimal plan, which is found by dynamic programming over all choices.
 search::plan over_all_choices(search::problem const& net, ashlar::topology const& t,
                               ashlar::machine const& m) {
   search::chain_model<-1> model(net, t, m, any_choice{}, pruning::by_time);

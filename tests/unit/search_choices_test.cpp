@@ -87,7 +87,9 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        // Two axes that split the same dimension have one other order. Three axes have five others.
+        // The first term counts the choices in canonical order. In addition, for each of the two
+        // dimensions, one of three pairs of axes may split it in reverse order, with one of three
+        // rows on the third axis. Or all three axes split it, in one of five other orders.
         4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search on nets with mixtures of experts. The exact search must find the cost that
-// enumeration finds, and no baseline may be cheaper. Routed tensors must count only the rows of the
-// experts that tokens choose, and the rank with the most rows must determine prices and memory.
-// Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a mixture.
+// enumeration finds, and no baseline may be cheaper. A routed tensor must have rows only for the
+// experts that each token chooses, and the rank with the most rows must determine prices and
+// memory. Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a
+// mixture.
 
 #include <cmath>
 
@@ -80,7 +81,7 @@ TEST_CASE("the fullest shard counts with more rows where experts are split") {
   CHECK(most("S(1)") == 60);  // no rank can have more than all rows of all tokens
   s.chosen = 1;
   s.fullest = 1001;
-  CHECK(most("S(1)") == 16);  // 15.015, rounded up
+  CHECK(most("S(1)") == 16);  // 15 x 1.001, rounded up
 }
 
 TEST_CASE("prices and memory of mixtures count with the fullest rank") {
@@ -114,7 +115,7 @@ TEST_CASE("prices and memory of mixtures count with the fullest rank") {
       auto const data = search::data_parallel(net_of(1), t, m);
       CHECK(total_cost(net_of(4), data, m).seconds() == data.seconds);
     }
-  // With an imbalance of 8, one rank has all work of the experts.
+  // On four ranks, an imbalance of 4 or more means that one rank has all work of the experts.
   auto const e = net_of(8).spec(2);
   search::layer_choice c;
   c.x = c.y = ashlar::parse_placement("S(1)");

@@ -147,7 +147,7 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   blocks[0].enter = 7;  // x moves differently into the first copy, which is permitted
   blocks[5].back = 7;   // dy moves differently out of the last copy, which is permitted
   CHECK(as_text(blocks) == "0:2x3 ");
-  blocks[3].back = 7;  // an inner copy differs, so this copy is not folded
+  blocks[3].back = 7;  // dy moves differently out of the second copy, so the fold ends with it
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
   // The list has two residuals. Each residual consists of its begin, one layer and its end. A
   // repeated sequence of elements must not begin inside a residual and end outside it.
@@ -165,8 +165,8 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
     return text;
   };
   CHECK(said(data_parallel(net, parse_topology("node=2,gpu=2"), m)) == "");
-  // No dimension is divisible by the extent 3 of this axis. Such an axis is searched and priced
-  // like any other, and a note reports the uneven work.
+  // The batch of 4 is not divisible by the extent 3 of this axis: one rank has 2 samples, which is
+  // 1.5 times the even share of 4/3. A note reports this.
   auto const uneven = said(data_parallel(net, parse_topology("gpu=3"), m));
   CHECK(uneven.find("1.50 times the work of an even share") != std::string::npos);
   auto const longer = said(data_parallel(net, parse_topology("gpu=37"), m));

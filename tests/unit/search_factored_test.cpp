@@ -3,8 +3,9 @@
 
 // Tests the search over factored meshes, in which one or more axes replace each axis of a given
 // mesh. The product of their extents is the extent of the replaced axis. The search must try every
-// factorization once. With and without a memory limit, its plan must cost as much as the best plan
-// that dynamic programming over all choices finds on any of these meshes.
+// factorization once. Its plan must cost as much as the best plan on any of these meshes. The test
+// finds that plan by dynamic programming over all choices, or, with a memory limit, by exhaustive
+// search.
 
 #include <doctest/doctest.h>
 #include <support/relative.hpp>

@@ -32,8 +32,8 @@ using ashlar::axis_list, ashlar::interval, ashlar::sliding_window, ashlar::topol
 
 namespace {
 
-/// Returns the part of [0, n) of each rank, in row-major order of ranks. `axes` split the range one
-/// after the other, with balanced splits.
+/// Returns the part of [0, n) of each rank. `axes` split the range one after the other, with
+/// balanced splits. The ranks are in row-major order of their coordinates along `axes`.
 std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& axes) {
   std::vector<interval> list{{0, n}};
   for (auto const a : axes) {
@@ -153,13 +153,13 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};
   auto const along_gpu = rows_split(spec, ashlar::parse_placement("S(0),S(2)"));
   auto const inside = search::halo_of(spec, along_gpu, t);
-  // The halo has 2 rows of 2 images with 6 channels.
+  // The halo has 2 rows of 2 images with 6 channels and 20 columns.
   CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});
   CHECK(inside.backward == inside.forward);
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == ashlar_test::relative(2 * 2e-6 + 480 * 4 * 1e-10));
   CHECK(cost.seconds() == ashlar_test::relative(2 * cost.forward));
-  // With two nodes, each rank has only one neighbour, and the four ranks of a node share the node's
+  // With two nodes, each rank has only one neighbor, and the four ranks of a node share the node's
   // link.
   auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
   CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
@@ -184,7 +184,8 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   CHECK(memory.dx == read);
   CHECK(memory.exchanging == 2 * 4 * halo);
   CHECK(memory.adding == 2 * 4 * halo + halo);
-  // A device packs all that a rank receives and sends, also if that is more than the chunks of MPI.
+  // The buffers must also suffice for NCCL, which packs all that a rank receives and sends at once.
+  // For these large elements, that is more than MPI packs in its chunks of limited size.
   CHECK(search::halo_memory_of(spec, along_gpu, t, 1 << 14).exchanging == 2 * 480 << 14);
   CHECK(bytes_of(spec).forward == bytes_of(without).forward + read + halo);
   CHECK(bytes_of(spec).saved == bytes_of(without).saved + halo);
@@ -221,7 +222,8 @@ TEST_CASE("with halos the exact search still finds what enumeration finds") {
 }
 
 TEST_CASE("no row that pays for halos replaces one that does not") {
-  // The channels do not divide evenly, so a plan has to weigh them against the rows.
+  // The 6 channels cannot be split evenly over all ranks. So a plan has to choose between uneven
+  // splits of channels and splits of rows, which need halos.
   auto const net = search::any_length(
       nn::describe(nn::chain(nn::average_pool(3, {.stride = 1, .padding = 1, .halo = true}),
                              nn::flatten(), nn::linear(6 * 16 * 64, 4)),

@@ -24,7 +24,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// The seconds of communication and of computation in one stage of one micro-batch.
+/// Holds the seconds of communication and of computation in one stage of one micro-batch.
 struct stage {
   double comm = 0, comp = 0;
 };
@@ -93,7 +93,7 @@ TEST_CASE("HiDup's search finds the least psi of all strategies") {
     auto const [psi, choices] = search::hidup_search(chain, 2).run();
     CHECK(psi == doctest::Approx(least).epsilon(1e-12));
     CHECK(least_psi(chain, choices, 2) == doctest::Approx(least).epsilon(1e-12));
-    // This object searches twice. In its first search, each state keeps only one strategy.
+    // The next run consists of two searches. In the first one, each state keeps only one strategy.
     search::hidup_search twice(chain, 2);
     CHECK(twice.run(search::hidup_search::most_labels, 1).first ==
           doctest::Approx(least).epsilon(1e-8));

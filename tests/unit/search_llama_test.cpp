@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Searches a Llama of 70 billion parameters on 128 GPUs, below the memory of a GPU and with a
-// limited effort. The fastest plan needs ten times that memory, so the search must recompute
-// activations and divide parameters.
+// limited effort. The fastest plan needs more than ten times that memory, so the search must
+// recompute activations and divide parameters.
 
 #include <doctest/doctest.h>
 #include <support/relative.hpp>

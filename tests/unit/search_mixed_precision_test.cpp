@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search on a GPT in bfloat16 whose parameters, gradients and statistics are in float.
-// The search must find the optimum over all choices. The test computes the cost of every
-// redistribution separately, with the element size of its tensor.
+// Tests the search on a GPT in bfloat16. Gradients of parameters and statistics move in float, all
+// other tensors in bfloat16. The search must find the optimum over all choices. The test computes
+// the cost of every redistribution separately, with the element size of its tensor.
 
 #include <doctest/doctest.h>
 #include <support/relative.hpp>
@@ -20,8 +20,8 @@ namespace search = ashlar::search;
 
 namespace {
 
-/// Computes the least seconds of a training step by trying all choices, for a chain of layers with
-/// residuals that are not nested.
+/// Computes the least seconds of a training step by dynamic programming over all choices, for a
+/// chain of layers with residuals that are not nested.
 class brute_force {
  public:
   brute_force(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
@@ -89,8 +89,8 @@ class brute_force {
     return ways;
   }
 
-  /// A step of dynamic programming. `value` holds the least cost up to and including element i, for
-  /// each choice of element i. Returns the least costs up to and including element i + 1.
+  /// Makes a step of dynamic programming. `value` holds the least cost up to and including element
+  /// i, for each choice of element i. Returns the least costs up to and including element i + 1.
   std::vector<double> next(int i, std::vector<double> const& value) const {
     auto const& costs = own_[static_cast<std::size_t>(i) + 1];
     std::vector<double> result(costs.size(), 1e300);

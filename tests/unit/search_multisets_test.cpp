@@ -3,9 +3,9 @@
 
 // Tests the search that does not distinguish interchangeable mesh axes (axes with equal extents and
 // equal links). The search must report a true lower bound. Its plan must be legal, and must cost as
-// much as its schedule and as the optimum of dynamic programming over all choices. On five and six
-// axes, no other search in this test can find the optimum. There, the plan's gap (1 - lower bound /
-// cost) limits how far its cost may be above the optimum.
+// much as its schedule and as the optimum of dynamic programming over all choices. On five axes, no
+// other search in this test can find the optimum. There, the plan's gap (1 - lower bound / cost)
+// limits how far its cost may be above the optimum.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -101,15 +101,15 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // Each axis of `t` is a product of axes of `fine`. Every plan on `t` that does not exchange
-    // axes is therefore also possible on `fine`. So the lower bound on `fine` must not exceed the
-    // optimum on `t`.
+    // Each axis of `t` is a product of axes of `fine`. So every plan on `t` is also possible on
+    // `fine`, unless a step of a redistribution exchanges the placements of the two axes of `t`. If
+    // the optimum on `t` has no such step, the lower bound on `fine` must not exceed it.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }
 
-/// Returns a network of `blocks` GPT blocks, in which attention and the layers around it use
-/// different dimensions.
+/// Returns a network of `blocks` GPT blocks. In its attention layers, tensors have four dimensions,
+/// one of which counts heads. In all other layers, activations have three dimensions.
 search::problem gpt_net(int blocks) {
   search::problem net;
   net.micro_batches = 128;

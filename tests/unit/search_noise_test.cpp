@@ -88,7 +88,7 @@ TEST_CASE("with α, β and flops wrong by up to 20 %, plans of GPT and VGG13 cos
         CHECK(sum / 20 <= 0.01);
         most = std::max(most, regret(net, t, truth, disturbed(truth, 0.9, 1), least));
       }
-  CHECK(most > 0.02);  // a machine that is 90 % wrong exceeds the bound above
+  CHECK(most > 0.02);  // if a machine is wrong by up to 90 %, some plan exceeds this limit
 }
 
 TEST_CASE("on random nets, meshes and machines such plans cost at most 1.25 / 0.8") {

@@ -147,8 +147,8 @@ TEST_CASE(
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const repeated = block_net(4, {4, 6}, 8);
-  // Gives each layer a different name. The layers of different blocks are then not equal, so each
-  // block is solved separately. The costs stay the same.
+  // This loop gives each layer a different name. The layers of different blocks are then not equal,
+  // so each block is solved separately. The costs stay the same.
   search::problem spelled;
   for (int i = 0; i < repeated.size(); ++i) {
     auto spec = repeated.spec(i);

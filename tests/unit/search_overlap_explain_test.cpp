@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what the library reports about overlap. The seconds of all elements must add up to those of
-// the timeline. The report and the page of a plan must show these seconds. A search that ends early
-// must keep its lower bound.
+// Tests what the library reports about the overlap of communication and computation. The seconds of
+// all elements must add up to those of the timeline. The report and the page of a plan must show
+// these seconds. A search that ends early must have a plan and a valid lower bound.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -29,7 +29,7 @@ search::problem turns_net() {
 }
 ashlar::topology const mesh{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
 
-/// A machine on which moves take about as long as computations.
+/// Returns a machine on which moves take about as long as computations.
 ashlar::machine even_machine() {
   ashlar::machine m;
   m.intra = {1e-6, 1e-9};

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests search::optimal with problem::overlap. On the timeline, its plan must not be slower than
-// the plan with the least serial seconds. No plan may be faster than the bound that follows from
-// its gap. On small meshes the test tries all plans, on larger meshes random plans.
+// Tests search::optimal with problem::overlap, which minimizes the seconds with overlap. On the
+// timeline, its plan must not be slower than the plan with the least seconds without overlap. No
+// other plan may be faster than the bound that follows from its gap. For small nets on one axis the
+// test tries all plans, for larger nets and on two axes random plans.
 
 #include <vector>
 
@@ -65,7 +66,7 @@ double least_of_all(search::problem const& net, ashlar::topology const& t,
   }
 }
 
-/// A chain of a few layers without residuals.
+/// Returns a chain of a few layers without residuals.
 search::problem small_net(random_cases& draw, int micro_batches) {
   search::problem net;
   shape const x{8, 6};
@@ -147,7 +148,8 @@ TEST_CASE("the search chooses how many micro-batches take turns") {
   CHECK(chosen.seconds <= least * (1 + 1e-12));
   CHECK(chosen.interleaved >= 1);
   CHECK(search::exact(net, t, m).plan.seconds == chosen.seconds);
-  // With a memory limit below that of the plan, the search must find a plan whose program fits.
+  // With a memory limit below the memory of `chosen`, the search must find a plan whose program
+  // fits.
   m.memory = chosen.memory - 1;
   auto const smaller = search::optimal(net, t, m);
   net.interleaved = smaller.interleaved;
@@ -180,7 +182,7 @@ TEST_CASE("wrong numbers of turns are refused") {
   refused(9, "9 micro-batches are too many for a search of the least overlapped time. Set "
              "interleaved to at most 8.");
   refused(-3, "-3 micro-batches cannot take turns in a step of 9.");
-  net.layers[0].turns_together = 9;  // so the search can choose no smaller number
+  net.layers[0].turns_together = 9;  // now 9 is the only possible number of turns
   refused(0, "9 micro-batches are too many for a search of the least overlapped time.");
   net.layers[0].turns_together = 1;
   net.micro_batches = 0;

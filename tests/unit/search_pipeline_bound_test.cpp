@@ -19,7 +19,7 @@ namespace {
 
 namespace pipelines = ashlar::pipelines;
 
-/// The pipelines with which the bound is compared.
+/// Describes the pipelines with which the bound is compared.
 struct compared_pipelines {
   int parts;
   bool any_cuts;
@@ -169,8 +169,8 @@ TEST_CASE("no pipeline takes less than the bound: all placements, cuts and sched
   }
 }
 
-/// The work of a layer, in any unit: for its forward pass, for the gradient of its input, and for
-/// the gradients of its parameters.
+/// Holds the work of a layer, in any unit: for its forward pass, for the gradient of its input, and
+/// for the gradients of its parameters.
 struct layer_work {
   double forward, input, weights;
 };

@@ -163,7 +163,7 @@ std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan
 }
 
 /// Checks the predicted memory of stage j of a 1F1B plan. The prediction must cover the stage's
-/// program and the micro-batches in flight. In addition, it may contain for each neighbouring stage
+/// program and the micro-batches in flight. In addition, it may contain for each neighboring stage
 /// at most two tensors that arrive early, the source of one send, and a redistribution.
 void check_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j,
                         ashlar::topology const& mesh, ashlar::machine const& m) {
@@ -345,7 +345,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
             check_stage_memory(net, p, j, mesh, cluster);
             check_stage_memory(net, kept, j, mesh, cluster);
-            // Exchanging tensors with the neighbouring stages adds at most the memory of these
+            // Exchanging tensors with the neighboring stages adds at most the memory of these
             // tensors and of their buffers.
             auto alone = stage_of(net, limits[std::size_t(j)], limits[std::size_t(j) + 1], 1);
             alone.recomputed = 0;
@@ -388,7 +388,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
           }
         }
         // With a large batch, the peak memory of a stage occurs during its passes, not while
-        // gradients are synchronized.
+        // gradients are synchronized. So recomputation must lower it.
         if (m == 8) {
           auto const large = segmented_net_of(4, of_each, 512)(m);
           auto const plan = search::optimal(large, t, cluster);
@@ -410,7 +410,7 @@ TEST_CASE("the sums of a cut are the seconds of its stages, also of recomputed e
   net.add_segment(0);
   net.recomputed = 1;
   auto chosen = search::optimal(net, t, cluster);
-  for (int i = 0; i < net.size(); ++i)  // The placements of neighbours differ.
+  for (int i = 0; i < net.size(); ++i)  // adjacent layers get different placements
     for (auto const& c : search::layer_choices(net.spec(i), t))
       if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
         chosen.choices[std::size_t(i)] = c;
@@ -451,11 +451,11 @@ TEST_CASE("one stage is the unchanged chain") {
 TEST_CASE("a step takes as long as its replayed schedule") {
   for (auto const& [s, m] : all_combinations({1, 2, 3, 5}, {1, 2, 4, 9})) {
     auto const n = static_cast<std::size_t>(s);
-    // For equal stages the predicted seconds are exact.
+    // If stages are equal, a step takes s + m - 1 times the seconds of one stage.
     CHECK(replay(std::vector<double>(n, 1), std::vector<double>(n, 2), m) ==
           Approx(3.0 * (s + m - 1)));
-    // For unequal stages the slowest one sets the pace, and the predicted seconds are an upper
-    // bound.
+    // If stages are unequal, a step takes at most the seconds of the first micro-batch in all
+    // stages plus those of the other micro-batches in the slowest stage.
     std::vector<double> forward, backward;
     double sum = 0, most = 0;
     for (int j = 0; j < s; ++j) {
@@ -491,7 +491,7 @@ TEST_CASE("what a stage has in flight is that of the plan's schedule") {
   p.order = ashlar::pipelines::eager(4, 6);
   int const eager[]{6, 5, 3, 1};
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == eager[j]);
-  // Two parts hold two chunks each. Stages are numbered in the order of the net.
+  // Two parts of the mesh hold two stages each. Stages are numbered in the order of the net.
   p.order = ashlar::pipelines::dual_pipe_v(2, 6);
   for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);
 }
@@ -524,8 +524,8 @@ TEST_CASE("stages, their seconds and their memory") {
   // micro-batches.
   CHECK(piped.stages[1].seconds == relative(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
-  // At each stage boundary, the activation crosses forward and its gradient backward, as planned
-  // between the two parts of the whole mesh.
+  // At each stage boundary, the activation crosses forward and its gradient backward. Both take the
+  // seconds of the plan between the two parts of the whole mesh.
   auto const& c = piped.chosen;
   for (int j = 1; j < 4; ++j) {
     int const first = piped.stages[std::size_t(j)].first;
@@ -745,7 +745,8 @@ TEST_CASE("stages that a layout places on different meshes are brought to one") 
     }
   };
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
-  // Below this limit, recomputation with the placements of the free plan takes longer.
+  // Below this limit, recomputation with the placements of `free` takes longer than a plan in which
+  // each stage gets other placements.
   m.memory = free.chosen.memory * 3 / 4;
   auto const found = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
   CHECK(found.chosen.memory <= m.memory);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests plans that recompute segments of the network in the backward pass:
-// - The test computes the additional seconds from the schedule without recomputation. The predicted
-//   seconds must equal them.
+// - The predicted seconds must equal those without recomputation plus those of the additional
+//   forward passes, which the test computes from the schedule without recomputation.
 // - The predicted memory must equal the memory computed from the program of the step.
 // - Under a memory limit, the search must recompute the best number of segments.
 
@@ -27,8 +27,8 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Returns a chain of elementwise layers. Some layers save much for the backward pass and compute
-/// little. Other layers save little and compute much.
+/// Returns a chain of elementwise layers. The amounts that they save for the backward pass, and
+/// their work, are random.
 search::problem chain_of_maps(random_cases& draw) {
   search::problem net;
   shape const x{2 + draw.below(5), 2 + draw.below(5)};

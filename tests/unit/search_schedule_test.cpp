@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the schedule of a step in execution order, and the plans of known parallel layouts.
+// Tests the schedule of a step, which lists its redistributions in the order of execution. Also
+// tests the predicted seconds and memory of a step, and the plans of known parallel layouts.
 
 #include <doctest/doctest.h>
 #include <support/relative.hpp>
@@ -32,8 +33,8 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
   return text;
 }
 
-/// A network of a linear layer, a residual around dropout, and the cross-entropy loss, with a plan
-/// on one axis. Neighbouring placements differ, so nearly every tensor must be redistributed.
+/// Holds a network of a linear layer, a residual around dropout, and the cross-entropy loss, with a
+/// plan on one axis. Adjacent placements differ, so nearly every tensor must be redistributed.
 struct by_hand {
   search::problem net;
   search::plan plan;
@@ -60,15 +61,15 @@ TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",
-      "forward 0 weight",  // its plan is a slice and a gather
+      "forward 0 weight",  // its stored shards are gathered
       "forward 1 x",
       "forward 2 x",
-      "forward 3 x",  // the last three moves: to S(1), to S(0), back to S(1)
+      "forward 3 x",  // the activation has moved to S(1), to S(0), and back to S(1)
       "forward 4 statistic 0",
       "forward 4 statistic 1",
       "backward 3 dy",  // the loss's dx becomes the residual's dy, which is B
       "backward 2 dy",
-      "backward 1 dy",  // the last two moves: from B to S(0), and back to B
+      "backward 1 dy",  // the gradient has moved from B to S(0), and back to B
       "backward 0 dy",
       "backward 0 weight",  // the weight is gathered again for dx
       "synchronize 0 d weight",
@@ -126,10 +127,11 @@ TEST_CASE("memory is the largest number of bytes held at one time") {
   // their gradients and the optimizer states, a rank then holds
   // - half of the layer's saved x and half of its dy (12 of 24 elements each),
   // - the 18 elements by which the gathered weight exceeds the shard, and
-  // - buffers of 36 elements to send and 36 to receive.
+  // - buffers, which count as twice the gathered weight (2 x 36, see packing_bound).
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
-  // With replicated parameters, the peak occurs while the linear layer runs. These elements are in
-  // memory then: the layer's saved x, its workspace, and either x and y or dy and dx.
+  // With replicated parameters, the peak occurs while the linear layer runs. Besides the
+  // parameters, their gradients and the optimizer states, a rank then holds the layer's saved x,
+  // its workspace, and either x and y or dy and dx.
   c.plan.choices[0].parameters = {
       {parse_placement("B"), parse_placement("B"), parse_placement("B")},
       {parse_placement("B"), parse_placement("B"), parse_placement("B")}};
@@ -224,7 +226,7 @@ TEST_CASE("the tensor-parallel layout pairs a column-split with a row-split line
     CHECK(c.y == parse_placement(first ? "S(0),S(2)" : "S(0),P"));
   }
   // Along the tensor-parallel axis, a block needs one all-reduce in the forward and one in the
-  // backward pass.
+  // backward pass. A plan may use two redistributions instead, with dropout between them.
   int forward = 0, backward = 0;
   for (auto const& move : schedule(net, plan, m))
     if (!move.plan.is_local() && move.element >= 1 && move.element <= 7) {

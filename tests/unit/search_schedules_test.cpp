@@ -170,8 +170,9 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
   for (int const m : {1, 3, 8})
     for (auto const& s : {pipelines::zb_h1(4, m), pipelines::zb_v(4, m), pipelines::eager(4, m),
                           pipelines::zb_h2(4, m)}) {
-      // Here a micro-batch that waits for its weight-gradient pass (W) occupies as many bytes as
-      // before. So a part must hold all micro-batches whose W has not ended.
+      // In `equal`, a micro-batch occupies 7 bytes before its backward pass, and also while it
+      // waits for its weight-gradient pass (W). So a part must hold all micro-batches whose W has
+      // not ended. Each chunk (stage) of the part has 10 more bytes during the whole step.
       std::vector<search::stage_bytes> const equal(std::size_t(s.stages()), {17, 10, 7, 7, 0});
       for (int p = 0; p < 4; ++p) {
         int held = 0, most = 0;

@@ -43,7 +43,7 @@ bool has_one_storage(search::basic_problem<N> const& net, search::basic_plan<N> 
   return net.ties.size() > 0;
 }
 
-/// Returns a workstation, and two machines on which bandwidth or latency decides.
+/// Returns a workstation and two variants of it: on one, bandwidth decides; on the other, latency.
 std::vector<ashlar::machine> tied_machines() {
   auto slow = ashlar::machines::workstation;
   slow.intra.beta *= 1000;
