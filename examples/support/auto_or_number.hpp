@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A command line option that takes a number of 1 or more, or auto.
+// Adds a command line option whose value is an integer of at least 1, or the word auto.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace example {
 
-/// Adds an option whose value is a number of 1 or more, or auto, which is stored as 0.
+/// Adds an option whose value is an integer of at least 1, or the word auto, which is stored as 0.
 inline CLI::Option* add_auto_or_number(CLI::App& app, char const* name, int& value,
                                        char const* help) {
   return app.add_option(name, value, help)

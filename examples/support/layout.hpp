@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The placements of a training program's tensors: the searched optimum, a baseline, or a plan file.
+// Chooses the plan that places a training program's tensors: the searched optimum, data or tensor
+// parallelism, or the plan in a file. Also writes and prints plans.
 
 #pragma once
 
@@ -39,8 +40,8 @@ ashlar::search::plan choose_layout(training_options const& o,
                                    ashlar::search::problem const& problem,
                                    ashlar::topology const& mesh, ashlar::machine const& machine);
 
-/// Throws ashlar::error if --memory-limit is given and a plan needs more bytes on a rank. `machine`
-/// is the one of choose_machine.
+/// Throws ashlar::error if --memory-limit is given and a plan that needs `bytes` bytes on a rank
+/// exceeds this limit. `machine` is the machine that choose_machine has returned.
 void refuse_over_limit(training_options const& o, std::int64_t bytes,
                        ashlar::machine const& machine);
 

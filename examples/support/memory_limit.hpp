@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The option --memory-limit: the most bytes that a plan may use on a rank.
+// Applies the option --memory-limit, which sets the most bytes that a plan may use on a rank.
 
 #pragma once
 
@@ -30,8 +30,8 @@ inline ashlar::machine with_memory_limit(ashlar::machine machine, std::string co
   return machine;
 }
 
-/// Throws ashlar::error if a plan needs more memory on a rank than the machine has. The error names
-/// the command line option `option`.
+/// Throws ashlar::error if a plan that needs `bytes` bytes on a rank exceeds the memory limit of
+/// the machine (0: no limit). The error names the command line option `option`.
 inline void refuse_more_memory(std::string const& option, std::int64_t bytes,
                                ashlar::machine const& machine) {
   if (machine.memory > 0 && bytes > machine.memory)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The numbers of micro-batches that a search for pipelines tries.
+// Lists the numbers of micro-batches that a search for pipelines tries.
 
 #pragma once
 

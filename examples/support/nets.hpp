@@ -3,8 +3,8 @@
 
 // The GPTs that train_gpt trains, from ids to logits. `plan --as-trained` plans the same nets, so
 // that train_gpt can read the plan files. They differ from the nets of nn/gpt.hpp and nn/moe.hpp in
-// two ways: each residual ends with dropout, of probability 0 too, and a last matrix of its own has
-// a bias.
+// two ways. Each residual ends with a dropout layer, even if the probability is 0. And the last
+// matrix has a bias, unless it is tied to the embedding's table.
 
 #pragma once
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view interleaved = "interleaved:";
 
-/// Returns the number in `text`, or 0 if `text` is not a number.
+/// Returns the integer in `text`, or 0 if `text` is not an integer of at least 1.
 int number_in(std::string_view text) {
   int n = 0;
   auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -60,8 +60,8 @@ int chunks_of(std::string const& name) {
                                         "interleaved:2.");
 }
 
-/// Returns the plan with the schedule `name`. If that schedule needs another number of stages, the
-/// net is cut into equal stages again. The stages of a plan from a file are never cut again.
+/// Returns the plan with the schedule `name`. If that schedule needs another number of stages than
+/// the plan has, cuts the net into equal stages again. But a plan from a file keeps its stages.
 search::pipeline_plan with_schedule(search::problem const& problem,
                                     search::pipeline_plan const& plan, std::string const& name,
                                     bool is_file, ashlar::machine const& machine) {
@@ -122,7 +122,7 @@ pipelines::schedule schedule_named(std::string const& name, int positions, int m
 
 namespace {
 
-/// Returns the plan of --pipeline without a check of --memory-limit.
+/// Returns the plan of --pipeline. Does not compare its memory with --memory-limit.
 search::pipeline_plan planned(training_options const& o,
                               std::function<search::problem(int)> const& net_of,
                               std::vector<int> const& micro_batches, ashlar::topology const& mesh,

@@ -14,7 +14,9 @@ std::optional<search::plan> search_layout(std::string const& layout, search::pro
                                           ashlar::topology const& mesh,
                                           ashlar::machine const& machine) {
   if (layout == "auto") return search::optimal(problem, mesh, machine);
-  auto unlimited = machine;  // a plan beyond --memory-limit is refused later, with its bytes
+  // The baselines get no memory limit here. choose_layout refuses a plan that exceeds
+  // --memory-limit, with an error that states how much memory the plan needs.
+  auto unlimited = machine;
   unlimited.memory = 0;
   if (layout == "data") return search::data_parallel(problem, mesh, unlimited);
   if (layout == "tensor") return search::tensor_parallel(problem, mesh, unlimited);

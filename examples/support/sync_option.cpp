@@ -48,7 +48,7 @@ bool search_chooses_updates(std::string const& name) { return name == "auto"; }
 
 namespace {
 
-/// If the problem has overlap, sets the seconds of the plan to those of an overlapped step.
+/// Returns the plan. If problem.overlap is true, its seconds are those of a step with overlap.
 search::plan with_overlapped_seconds(search::problem const& problem, search::plan made,
                                      ashlar::machine const& machine) {
   if (!problem.overlap) return made;
@@ -58,8 +58,8 @@ search::plan with_overlapped_seconds(search::problem const& problem, search::pla
   return made;
 }
 
-/// Returns the plan that `by`, a builder of namespace sync, makes from `plan`. Errors name the
-/// command line option `option`.
+/// Returns the plan that `by`, a builder of namespace sync, makes from `plan`. Throws ashlar::error
+/// if the new plan needs more memory than the machine has. This error names the option `option`.
 template <class Builder>
 search::plan built_by(std::string const& option, Builder const& by, search::problem const& problem,
                       search::plan const& plan, ashlar::machine const& machine) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The options --sync, --wire, --delay and --staleness: how the gradients of parameters are
-// synchronized, how they are encoded on their way, how old they are when parameters are updated,
-// and how old the parameters are that ranks read.
+// Applies four options to plans. They say how gradients are synchronized (--sync), how gradients
+// are encoded while they are sent (--wire), by how many steps gradients are delayed (--delay), and
+// how old the parameters may be that ranks read (--staleness).
 
 #pragma once
 
@@ -24,20 +24,21 @@ namespace example {
 CLI::Option* add_sync_option(CLI::App& app, std::string& name);
 
 /// Returns whether the search is to choose where parameters are updated (problem::updates_apart).
+/// `name` is the value of --sync.
 bool search_chooses_updates(std::string const& name);
 
-/// Returns the plan with the strategy of this name. If the name is empty, or if the search has
-/// chosen the strategies, returns the plan unchanged. Throws ashlar::error if the changed plan
-/// needs more memory on a rank than the machine has. *gap is set to the gap of the strategy
-/// `optimal`, and to 1 for all other strategies.
+/// Returns the plan with the strategy `name`, the value of --sync. If the name is empty, or auto
+/// (the search has then chosen the strategies), returns the plan unchanged. Throws ashlar::error if
+/// the changed plan needs more memory on a rank than the machine has. If `gap` is not null, *gap is
+/// set to the gap of sync::optimal if the strategy is `optimal`, and to 1 otherwise.
 ashlar::search::plan synchronized_by(std::string const& name,
                                      ashlar::search::problem const& problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine, double* gap = nullptr);
-/// Returns the pipeline with the strategy of this name. If the name is empty, or if the search has
-/// chosen the strategies, returns the pipeline unchanged. Throws ashlar::error if the changed
-/// pipeline needs more memory on a rank than the machine has. This can happen with the strategy
-/// `optimal` too, which ignores the memory limit here.
+/// Returns the pipeline with the strategy `name`, the value of --sync. If the name is empty, or
+/// auto (the search has then chosen the strategies), returns the pipeline unchanged. Throws
+/// ashlar::error if the changed pipeline needs more memory on a rank than the machine has. This can
+/// happen with the strategy `optimal` too, because it ignores the memory limit here.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,
@@ -46,10 +47,10 @@ ashlar::search::pipeline_plan synchronized_by(std::string const& name,
 /// Adds the options --wire and --plain-steps. Without --wire, `name` stays empty.
 void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 
-/// Returns the plan in which all gradients that are summed over ranks are encoded with the wire of
-/// this name, except in the first `plain_steps` steps. If the name is empty, returns the plan
-/// unchanged. Throws ashlar::error if there is no such wire, or if the changed plan needs more
-/// memory on a rank than the machine has.
+/// Returns the plan in which all gradients that are summed over ranks are encoded with the wire
+/// (plan/wire.hpp) of this name, except in the first `plain_steps` steps. If the name is empty,
+/// returns the plan unchanged. Throws ashlar::error if there is no such wire, or if the changed
+/// plan needs more memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
                                 ashlar::search::problem const& problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);
@@ -69,14 +70,14 @@ ashlar::search::plan stale_by(int staleness, std::string const& name,
                               ashlar::search::problem const& problem,
                               ashlar::search::plan const& plan, ashlar::machine const& machine);
 
-/// Returns a table of the seconds that the wire of this name saves or costs. If the name is empty,
-/// the text is empty.
+/// Returns a table of the seconds that the wire of this name saves or costs, as text. If the name
+/// is empty, returns an empty text.
 std::string wire_text(std::string const& name, ashlar::search::problem const& problem,
                       ashlar::search::plan const& plan, ashlar::machine const& machine);
 
 /// Returns a table that shows how the plan `after` synchronizes gradients. `after` is the plan that
-/// synchronized_by made from the plan `before`, with this name and this gap. The table is empty if
-/// synchronized_by has changed nothing.
+/// synchronized_by has made from the plan `before` with this name, and `gap` is the gap that
+/// synchronized_by has set. If the name is empty or auto, the table is empty.
 std::string synchronization_text(std::string const& name, ashlar::search::problem const& problem,
                                  ashlar::search::plan const& before,
                                  ashlar::search::plan const& after, ashlar::machine const& machine,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The loop over the steps of a training program, with its progress lines.
+// Runs the steps of a training program: trains, prints progress lines, and saves checkpoints.
 
 #pragma once
 
@@ -30,7 +30,8 @@ double clip_of(Plan const& plan, double clip) {
 }
 
 /// If --resume is given, continues the training in the folder of --checkpoint. Throws ashlar::error
-/// if that folder contains a training but --resume is not given. Every rank calls this function.
+/// if --resume is given without --checkpoint, or if that folder contains a training but --resume is
+/// not given. Every rank must call this function.
 template <class Trainer>
 void continue_training(Trainer& trainer, training_options const& o, bool speaks) {
   namespace checkpoint = ashlar::checkpoint;
@@ -47,7 +48,7 @@ void continue_training(Trainer& trainer, training_options const& o, bool speaks)
     std::cout << "continuing after " << trainer.steps_done() << " steps" << std::endl;
 }
 
-/// Trains on data(step) for each remaining step. Every rank calls this function. Only the rank
+/// Trains on data(step) for each remaining step. Every rank must call this function. Only the rank
 /// whose `speaks` is true prints.
 template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {

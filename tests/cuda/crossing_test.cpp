@@ -3,8 +3,8 @@
 // ranks: 2 4
 
 // Tests crossings of tensors between parts of a mesh of GPU ranks on real devices. If there are
-// fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). The test cases are
-// those of tests/cuda/fake, with fewer pairs of placements.
+// fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp). tests/cuda/fake
+// runs the same checks (support/device_crossings.hpp) on fake devices.
 
 #include <doctest/doctest.h>
 #include <support/device_crossings.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 using ashlar::shape;
 
-/// Checks the values of crossings. What NCCL is asked to send is checked on fake devices only.
+/// Checks the values of crossings. The messages that NCCL gets are checked on fake devices only.
 template <class T>
 void cross(two_parts const& m, std::vector<shape> const& all, std::size_t one_in) {
   for (shape const& extents : all)

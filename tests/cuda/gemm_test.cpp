@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares cuBLASLt's products with the host's products. The cases are transposed and batched
-// products, padded rows, epilogues, extents for which cuBLASLt has no fused epilogue, and an
-// algorithm that is the fastest of several (gemm_options::tune). Also tests the options that
+// products, padded rows, epilogues, extents for which cuBLASLt has no fused epilogue, and products
+// whose algorithm is chosen by timing several (gemm_options::tune). Also tests the options that
 // environment variables select.
 
 #include <algorithm>
@@ -61,8 +61,8 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
         engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
-        // If C has type A (the type in which gradients are accumulated), the result is not rounded
-        // to T.
+        // The result may also have the type A, in which gradients are accumulated. It is then not
+        // rounded to T, so it is closer to the host's result.
         if constexpr (!std::is_same_v<T, A>) {
           auto const sums = wide(c);
           auto on_sums = device.upload(sums);
@@ -86,7 +86,8 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
          on_dx = device.make<T>(m * k);
     engine.linear(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_y.data());
     CHECK(gap(device.download(on_y), sum) < enough);
-    // For float and bfloat16, cuBLASLt's gelu uses the device's fast approximate tanh.
+    // For float and bfloat16, cuBLASLt's gelu uses the device's fast approximate tanh, so results
+    // with gelu are less precise.
     double const loose = std::max(enough, 2e-3);
     engine.linear_gelu(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_before.data(),
                        on_y.data());

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests exchanges of halos on GPU ranks, with the cases of tests/cuda/fake. If there are fewer
-// devices than ranks, all ranks share one device (support/gpu_ranks.hpp).
+// Tests exchanges of halos on GPU ranks. tests/cuda/fake runs the same checks on fake devices. If
+// there are fewer devices than ranks, all ranks share one device (support/gpu_ranks.hpp).
 
 #include <doctest/doctest.h>
 #include <support/device_halos.hpp>

@@ -3,9 +3,9 @@
 // ranks: 1 2 4
 
 // Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
-// one device (support/gpu_ranks.hpp). Most test cases also run in tests/cuda/fake. The last test
-// case runs only here: with sums::ordered, and with sums by rank (comm/sum_order.hpp), results must
-// be bitwise equal to sums that the test computes in the same order.
+// one device (support/gpu_ranks.hpp). All test cases except the last one also run in
+// tests/cuda/fake. The last one tests sums::ordered and sums by rank (comm/sum_order.hpp): results
+// must be bitwise equal to sums that the test computes in the same order.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -39,9 +39,9 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// Sums values over all ranks of a mesh of one axis, and compares the result with a sum that is
-/// computed here in the mesh's sum order (comm/sum_order.hpp). The values are chosen so that
-/// rounding makes the sum depend on the order of the addends.
+/// Sums values over all ranks of a mesh of one axis. The results must be bitwise equal to sums that
+/// this function computes in the mesh's sum order (comm/sum_order.hpp). The values are chosen so
+/// that rounding makes the sums depend on the order of the addends.
 template <class T>
 void check_ordered_sums(mesh const& m, std::int64_t elements) {
   auto const value = [](int addend, int i) {

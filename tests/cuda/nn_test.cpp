@@ -3,9 +3,9 @@
 // ranks: 1 2 4
 
 // Tests a net with the layers of a GPT, dropout, relu and a skip, on GPU ranks, under many kinds of
-// parallelization plans. Predictions, gradients and losses must be close to the host's results in
-// float: to 1e-5 in float, to larger tolerances in bfloat16. Each step must record the collectives
-// that the plan predicts.
+// parallelization plans. Predictions, gradients and losses must be close to the host's results,
+// which are always computed in float: within 1e-5 if the devices compute in float, and within
+// larger tolerances in bfloat16. Each step must record the collectives that the plan predicts.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the results of a device's operations (device/cuda/operations.hpp) with the host's
-// results. The device and the host run the same calls, in which only the argument for the processor
-// differs. Inputs are bfloat16 values, which every element type represents exactly. If the device's
-// elements are of type T, the host's are of type accumulation_t<T>. Edge cases of the kernels are
-// tested in elements_test.cpp, rows_test.cpp and strided_test.cpp.
+// results. The device and the host run the same calls, which differ only in the processor and in
+// the memory. Inputs are bfloat16 values, which every element type represents exactly. If the
+// device's elements are of type T, the host's are of type accumulation_t<T>. Edge cases of the
+// kernels are tested in elements_test.cpp, rows_test.cpp and strided_test.cpp.
 
 #include <span>
 #include <vector>
@@ -38,7 +38,7 @@ struct on_device {
   ashlar::cuda::processor on{stream, &products};
 };
 
-/// An array in the memory of one side: host or device.
+/// An array in the memory of the host or of the device, which `Side` selects.
 template <class Side, class T>
 class block {
  public:

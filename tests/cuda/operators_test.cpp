@@ -3,7 +3,8 @@
 // ranks: 1 2 4
 
 // Tests the operators of tensors on real devices. The test cases are those that tests/cuda/fake
-// runs on the fake device. If there are fewer devices than ranks, all ranks share one device.
+// runs on the fake device. If there are fewer devices than ranks, all ranks share one device
+// (support/gpu_ranks.hpp).
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

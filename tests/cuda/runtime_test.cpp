@@ -25,7 +25,7 @@ using ashlar_test::message_of;
 TEST_CASE("a_failed_call_is_named") {
   CHECK(has(message_of([] { cuda::check(cudaSetDevice(1 << 20), "cudaSetDevice"); }),
             "cudaSetDevice: cudaErrorInvalidDevice"));
-  CHECK_NOTHROW(cuda::check_last("nothing"));  // check() has cleared the error
+  CHECK_NOTHROW(cuda::check_last("nothing"));  // check() has cleared CUDA's last error
 }
 
 TEST_CASE("a_device_is_selected_and_described") {

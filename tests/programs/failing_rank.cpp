@@ -3,8 +3,8 @@
 
 // A program that fails in the way that its argument names, for tests/scripts/failing_rank.sh:
 //
-//   mesh     tries to create a mesh of 12 ranks, whatever the number of ranks is
-//   one      the last rank throws while the others wait for it in a collective
+//   mesh     tries to create a mesh of 12 ranks, although the job has fewer ranks
+//   one      the last rank throws while the other ranks wait for it in a collective
 //   all      every rank throws the same exception
 //   foreign  the last rank throws an object that is not a std::exception
 //   caught   the last rank's exception leaves the environment's scope and is caught by main

@@ -4,8 +4,9 @@
 // Trains a small net on 4 ranks. Rank 2 commits the fault that the first argument names. If the
 // argument begins with stage_, the net trains in two pipeline stages. If it begins with stale_, the
 // net trains with stale parameters. A fault in the middle of a step (inner_throw, inner_kill) is
-// committed by the rank that the second argument names. tests/scripts/faults.sh runs this program
-// and contains the table of faults.
+// committed by the rank that the second argument names. If the first argument is save, the second
+// argument is the folder of the checkpoint. tests/scripts/faults.sh runs this program and says what
+// each fault must cause.
 
 #include <chrono>
 #include <csignal>
@@ -69,7 +70,7 @@ void fill_one_expert(ashlar::mesh const& m) {
 /// A fault in the middle of a training step.
 struct fault_in_pass {
   std::string how;
-  int pass;        ///< in which of its backward passes this rank commits the fault; -1: in none
+  int pass;        ///< the backward pass (from 0) in which this rank commits the fault; -1: none
   int passes = 0;  ///< the number of backward passes that this rank has begun
 };
 
@@ -101,8 +102,9 @@ ashlar::search::pipeline_plan two_stages(ashlar::search::problem const& problem,
                                         problem.micro_batches, m.machine());
 }
 
-/// Trains two stages. Rank `rank` commits the fault `how` in step 3, in its backward pass of
-/// micro-batch 1, while sends and receives of this rank are under way.
+/// Trains a net in two pipeline stages. Rank `rank` commits the fault `how` in the backward pass of
+/// micro-batch 1 of step 3, while sends and receives of this rank are under way. Steps and
+/// micro-batches are counted from 0.
 void train_with_fault_in_pass(ashlar::mesh const& m, std::string const& how, int rank) {
   constexpr int micro_batches = 4;
   fault_in_pass fault{how, m.rank() == rank ? 3 * micro_batches + 1 : -1};
@@ -156,7 +158,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
         model.for_each_parameter([](auto& p) {
           *p.template shards<float>().value = std::numeric_limits<float>::quiet_NaN();
         });
-      if (how == "work") {  // takes longer than the watchdogs of the other ranks wait
+      if (how == "work") {  // lasts longer than ASHLAR_TIMEOUT, which long_work permits
         ashlar::long_work const noted(m, "reads the data");
         std::this_thread::sleep_for(
             std::chrono::duration<double>(1.8 * std::atof(std::getenv("ASHLAR_TIMEOUT"))));

@@ -31,9 +31,9 @@ static_assert(!after<sbp<S<1>>>({12, 8}, {16, 6}));
 static_assert(after<sbp<B>>({12, 8}, {16, 6}) == value_of<sbp<B>>);
 static_assert(after<sbp<P>>({12, 8}, {16, 6}) == value_of<sbp<P>>);
 
-// Reshapes between one dimension of 16 or 24 elements and two dimensions, on a mesh of two axes. If
-// two axes split the one dimension, as many of these axes as possible split the outer of the two
-// dimensions. The last of these reshapes would need communication.
+// These reshapes divide one dimension into two, or merge two dimensions into one, on a mesh of two
+// axes. If both axes split the single dimension, as many of them as possible split the outer one of
+// the two dimensions. The last reshape would need communication.
 static_assert(after<sbp<S<0>, S<0>>>({16}, {2, 8}, mesh) == value_of<sbp<S<0>, S<1>>>);
 static_assert(after<sbp<S<0>, S<1>>>({2, 8}, {16}, mesh) == value_of<sbp<S<0>, S<0>>>);
 static_assert(after<sbp<S<0>, S<0>>>({16}, {8, 2}, mesh) == value_of<sbp<S<0>, S<0>>>);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks views of arrays, and that the members of DLPack's structures are at the offsets that other
-// programs expect. These are the offsets in the C structures on machines with 64-bit addresses.
+// Checks views of arrays. Also checks that the members of DLPack's structures are at the offsets
+// that other programs expect. The numbers are the offsets in the C structures of dlpack.h on
+// machines with 64-bit addresses.
 
 #include <cstddef>
 
@@ -28,7 +29,7 @@ static_assert(columns(2, 1) == 5 && !columns.is_row_major());
 constexpr strided_view<int const, 2> padded{numbers, {2, 2}, {3, 1}};
 static_assert(padded(1, 1) == 4 && !padded.is_row_major());
 
-// Strides that are never used may have any value.
+// A stride that is never used may have any value in a row-major view.
 static_assert(strided_view<int const, 2>{numbers, {1, 3}, {9, 1}}.is_row_major());
 static_assert(strided_view<int const, 2>{numbers, {3, 1}, {1, 9}}.is_row_major());
 static_assert(strided_view<int const, 2>{numbers, {0, 3}, {9, 9}}.is_row_major());
@@ -56,7 +57,7 @@ static_assert(offsetof(device, device_id) == 4 && sizeof(device) == 8);
 static_assert(offsetof(data_type, bits) == 1 && offsetof(data_type, lanes) == 2);
 
 #if __has_include(<dlpack/dlpack.h>)
-// If DLPack's own header is installed, the structures are also compared with those in that header.
+// If DLPack's own header is installed, the structures are also compared with its structures.
 static_assert(managed_structure<DLManagedTensor> && versioned_structure<DLManagedTensorVersioned>);
 static_assert(sizeof(DLManagedTensor) == sizeof(managed));
 static_assert(offsetof(DLTensor, dtype) == offsetof(array, dtype));

@@ -21,7 +21,7 @@ constexpr auto plan_on(ashlar::topology const& t, ashlar::shape const& extents) 
                                      ashlar::machines::gpu_cluster);
 }
 
-// A plan with one all-gather along the last axis.
+// This plan has one step, an all-gather along the last axis.
 constexpr auto gather = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, B>>(mesh, {512, 4096});
 static_assert(gather.steps.size() == 1);
 static_assert(gather.steps[0].kind == collective::all_gather);
@@ -31,15 +31,15 @@ static_assert(gather.peak_bytes == 4 * 256 * (2048 + 4096));
 static_assert(gather.seconds > 0);
 static_assert(!gather.is_local());
 
-// The hierarchical all-reduce: reduce-scatter within nodes, all-reduce across nodes, all-gather
-// within nodes.
+// This plan is a hierarchical all-reduce: a reduce-scatter within nodes, an all-reduce across
+// nodes, and an all-gather within nodes.
 constexpr auto reduce = plan_on<sbp<P, P>, sbp<B, B>>(cluster, {4096, 4096});
 static_assert(reduce.steps.size() == 3);
 static_assert(reduce.steps[0].kind == collective::reduce_scatter);
 static_assert(reduce.steps[1].kind == collective::all_reduce);
 static_assert(reduce.steps[2].kind == collective::all_gather);
 
-// Redistributions without communication.
+// These redistributions need no communication.
 constexpr auto cut = plan_on<sbp<B, B>, sbp<S<0>, S<1>>>(mesh, {512, 4096});
 static_assert(cut.is_local());
 static_assert(cut.seconds == 0);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the compiler finds a redistribution plan on a mesh of three axes, on which a matrix
-// can have 92 placements, within its default limits.
+// Checks that the compiler finds a redistribution plan on a mesh of three axes within its default
+// limits. On such a mesh, a matrix can have 92 placements: each axis is B, P, S(0) or S(1), and
+// axes that split the same dimension can do so in every order.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/redistribution.hpp>

@@ -22,7 +22,7 @@ constexpr auto planned() {
                          ashlar::machines::gpu_cluster);
 }
 
-// Both ranks of the first node send their rows at the same time, and nothing moves within nodes.
+// Both ranks of the first node send their own rows, and nothing moves within nodes.
 constexpr bool rows_cross_alone() {
   auto const plan = planned<sbp<S<0>>, sbp<S<0>>>();
   return plan.before.steps.empty() && plan.after.steps.empty() && plan.across.tasks.size() == 2 &&

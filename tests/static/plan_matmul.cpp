@@ -29,12 +29,13 @@ constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
 static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
 // The peak of memory is reached while the operand a is gathered into a'. A rank then holds a, b, a'
-// and the buffers of the all-gather: two rounds of two chunks of 256 KiB in each direction.
+// and the buffers of the all-gather (plan/packing.hpp). Two rounds of the all-gather are in flight.
+// Each round has one chunk of 256 KiB for each rank of the group and each direction.
 static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512) + 2 * 2 * 2 * 256 * 1024);
 
 // The gathered operands a' and b' need not exist as a whole. With four panels along k, a rank
-// gathers a quarter of both at a time, and holds at most two such panels while it accumulates the
-// product.
+// gathers a quarter of a' and a quarter of b' at a time. It holds at most two panels of each
+// operand while it accumulates the product.
 constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(
     mesh, {512, 512}, {512, 512}, {0, 'k', 4});
 static_assert(panels.panels.letter == 'k' && panels.panels.count == 4);
@@ -49,8 +50,8 @@ static_assert(inner.a.is_local() && inner.b.is_local());
 static_assert(inner.c.steps.size() == 1 && inner.c.steps[0].kind == collective::all_reduce);
 
 // The planner chooses the placements here: it splits the long contracted dimension, and only the
-// small result is communicated. On two axes this would exceed a million evaluator steps, which is
-// Clang's limit.
+// small result is communicated. The mesh has one axis, because on two axes the evaluation would
+// take more than a million steps, which is Clang's default limit.
 constexpr ashlar::topology row{{"gpu", 4}};
 constexpr auto free = ashlar::plan_matmul_layouts(64, 64, 8192, row, 8,
                                                   ashlar::machines::workstation);

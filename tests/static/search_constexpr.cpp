@@ -3,7 +3,7 @@
 
 // Checks that the search runs in the compiler within its default limits: one evaluation finds the
 // training plan for a chain of twelve layers on a mesh of two axes.
-// (tests/unit/search_constexpr_test.cpp compares such plans with those found at run time.)
+// tests/unit/search_constexpr_test.cpp compares such plans with those found at run time.
 
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -28,8 +28,8 @@ static_assert(best.gap == 0 && best.problem_hash == search::hash(net));
 static_assert(best.seconds > best.communication_seconds && best.communication_seconds > 0);
 static_assert(best.memory == search::memory_per_rank(net, best));
 
-// A filter is a predicate that permits or forbids the choices of a layer. It cannot make the
-// optimum cheaper. The filter below permits only replicated parameters.
+// A filter is a predicate that permits or forbids the choices of a layer. With a filter, the
+// optimum cannot be cheaper. The filter below permits only replicated parameters.
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr auto small = mlp<3>(3, 64, 16);
 constexpr auto free_plan = search::optimal(small, pair, ashlar::machines::workstation);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Checks that signature tables can be evaluated in constant expressions: which operands need no
-// communication, how the result is placed, and which operands are refused. tests/unit/signature_*
-// proves that the tables are right.
+// communication, how the result is placed, and which operands are refused. The tests
+// tests/unit/signature_* check that the tables are right.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/signature/training_row.hpp>
@@ -35,16 +35,16 @@ static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
 static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
 static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);
 
-// Both operands must have the same shard order of the contracted dimension. The shard orders of the
-// other dimensions pass to the result.
+// Both operands must have the same shard order of the contracted dimension. The result takes over
+// the shard orders of the other dimensions.
 static_assert(matmul_gives<sbp<S<1>, S<1>>, sbp<S<0>, S<0>>, sbp<P, P>>());
 static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, P>>());
 static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);
 static_assert(matmul_gives<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>());
 
-// A partial operand is allowed for linear maps and refused for non-linear maps. In a sum, a partial
-// sum and a B operand are refused, and so are a partial maximum and a partial minimum. A partial
-// maximum and a B operand are allowed.
+// Linear maps allow a partial operand, and non-linear maps refuse it. An addition refuses a partial
+// sum together with a B operand, and a partial maximum together with a partial minimum. It allows a
+// partial maximum together with a B operand.
 static_assert(!resolve(ashlar::nonlinear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>));
 static_assert(resolve(ashlar::linear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>) ==
               value_of<sbp<S<0>, P>>);
@@ -55,7 +55,7 @@ static_assert(!resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<P
 static_assert(resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<Pmax, S<0>>>,
                       value_of<sbp<B, S<0>>>) == value_of<sbp<Pmax, S<0>>>);
 
-// Tables are constant expressions.
+// The tables themselves are constant expressions.
 static_assert(ashlar::matmul_signatures().size() == 6);
 static_assert(ashlar::linear_training_rows("bsd", "df", "bsf", "f").size() > 0);
 static_assert(ashlar::layer_norm_training_rows(3).size() == 4);

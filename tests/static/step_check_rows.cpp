@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that check_rows() works in the compiler: a constexpr net whose layer has wrong signature
-// rows does not compile.
+// Checks that check_rows() works in the compiler: a constexpr net does not compile if a row of a
+// layer's rule table is wrong.
 
 #include <ashlar/step/check_rows.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests duplex_seconds, the closed form for the time of two micro-batches that take turns. The
-// example is the one in figure 3 of the paper on HiDup (step/duplex_seconds.hpp): an all-to-all
-// before a product, then a reduce-scatter before another product.
+// Tests duplex_seconds, which computes the time of two micro-batches that take turns in closed
+// form. The example is that of figure 3 in the paper on HiDup (step/duplex_seconds.hpp): an
+// all-to-all before a product, and then a reduce-scatter before another product.
 
 #include <array>
 
@@ -28,15 +28,16 @@ constexpr double by_equation_5(Stages const& stages) {
   return psi;
 }
 
-// The stages as {communication, work} in seconds. In figure 3, one micro-batch communicates while
+// Each stage is {communication, work} in seconds. In figure 3, one micro-batch communicates while
 // the other one works. The reduce-scatter (5 s) takes longer than the products beside it (4 s).
 constexpr std::array<duplex_stage, 3> figure_3{{{0, 2}, {3, 4}, {5, 4}}};
-// The intervals in order: 2 s of work; 3 s of communication beside 2 s of work; 4 s of work beside
-// 3 s of communication; twice 5 s of communication beside 4 s of work; 4 s of work.
+// The sum below lists the intervals in order: 2 s of work; 3 s of communication beside 2 s of work;
+// 4 s of work beside 3 s of communication; twice 5 s of communication beside 4 s of work; 4 s of
+// work.
 static_assert(duplex_seconds(figure_3) == 2 + 3 + 4 + 5 + 5 + 4);
 static_assert(by_equation_5(figure_3) == duplex_seconds(figure_3));
 
-// Stages without communication, and stages whose work hides all communication.
+// If there is no communication, or work hides it all, the time is that of the work.
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {0, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {2, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 0>{}) == 0);

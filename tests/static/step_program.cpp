@@ -21,7 +21,8 @@ using ashlar_test::linear_spec;
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr ashlar::machine m = ashlar::machines::gpu_cluster;
 
-/// Two linear layers with inputs split by rows and replicated parameters.
+/// A net of two linear layers, and its data-parallel plan: inputs are split by rows, and parameters
+/// are replicated.
 struct data_parallel {
   search::basic_problem<2> net;
   search::basic_plan<2> plan;
@@ -51,7 +52,7 @@ constexpr bool is_right() {
 }
 static_assert(is_right());
 
-/// Builds the step with three micro-batches, of which two take turns, and checks the program.
+/// Checks the program of a step with three micro-batches, in which two micro-batches take turns.
 constexpr bool is_right_in_turns() {
   auto net = c.net;
   net.micro_batches = 3;

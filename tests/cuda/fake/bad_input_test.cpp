@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the error messages on an unsuitable machine: no driver or an old driver, no device, fewer
-// devices than ranks, another version of CUDA or NCCL than at build time, no kernels compiled for
-// the device, or too little memory. The machine is fake (fake_cuda.hpp), so the test needs neither
-// a GPU nor an unsuitable machine.
+// Tests the error messages on unsuitable machines. Such a machine has no driver or an old one, no
+// device, fewer devices than ranks, another version of CUDA or NCCL than at build time, a device
+// for which no kernels were compiled, or too little memory. The machines are fake (fake_cuda.hpp),
+// so the test needs no GPU.
 
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +28,7 @@ namespace {
 
 namespace cuda = ashlar::cuda;
 
-/// Starts a program of one rank on machine `m` and returns its error message.
+/// Makes the environment of one rank on machine `m`, and returns the error message.
 std::string start_on(fake::machine const& m) {
   fake::set_machine(m);
   ::setenv("ASHLAR_LAUNCH", "none", 1);
@@ -72,7 +72,7 @@ std::vector<ended> start_ranks(int size) {
       set("ASHLAR_RENDEZVOUS_FILE", meet.string());
       set("ASHLAR_NCCL_TIMEOUT", "2");
       ::unsetenv("NCCL_HOSTID");
-      [&]() noexcept {  // so that an exception ends the process
+      [&]() noexcept {  // noexcept, so that an exception ends the process
         int argc = 0;
         char** argv = nullptr;
         ashlar::nccl::environment const env(argc, argv);
@@ -129,7 +129,9 @@ TEST_CASE("another CUDA or NCCL than the program was built with") {
   m.nccl = 22105;
   CHECK(start_on(m) == "nccl: NCCL 2.21.5 was loaded, but at least 2.27.0 is needed. Install a "
                        "newer one.");
-  // Within a major version of CUDA, an older driver or runtime works.
+  // The arguments are the versions at build time, of the runtime and of the driver. Within a major
+  // version of CUDA, an older driver or runtime works. A runtime and a driver of a newer major
+  // version work too.
   CHECK(cuda::version_fault(13020, 13000, 13000) == "");
   CHECK(cuda::version_fault(12080, 13000, 13000) == "");
   CHECK(has(cuda::version_fault(13000, 12080, 13000), "LD_LIBRARY_PATH"));
@@ -179,7 +181,8 @@ TEST_CASE("out of device memory: the error names the tensor, the request and the
         auto const text = message_of([&] { ashlar::empty<float, 2>(mesh, {1024, 512}, p); });
         CHECK(has(text, "tensor: out of device memory: this rank's shard of tensor 1024x512 "
                         "[S(0)]@gpu=1 requested 2097152 bytes, "));
-        CHECK(has(text, " of 1048576 are free, "));  // earlier blocks may still be in use
+        // How many bytes are free is not checked, because earlier blocks may still be in use.
+        CHECK(has(text, " of 1048576 are free, "));
         CHECK(has(text, " bytes (at most "));
         auto const y = ashlar::empty<float, 2>(mesh, {128, 512}, p);  // the mesh still works
         CHECK(y.data() != nullptr);

@@ -19,7 +19,8 @@ using ashlar::shape;
 using ashlar::topology;
 
 /// Moves tensors between the two parts, for one in `one_in` pairs of placements. Returns the number
-/// of crossings with wrong values, plus the number with other messages or bytes than planned.
+/// of crossings with wrong values, plus those in which this rank received another number of bytes
+/// than planned, plus those with other messages than planned.
 template <class T>
 int wrong_values_or_messages(two_parts const& m, shape const& extents, std::size_t one_in) {
   auto const& t = m.whole.topology();
@@ -38,7 +39,8 @@ int wrong_values_or_messages(two_parts const& m, shape const& extents, std::size
   });
 }
 
-/// Runs body(two_parts) on all ranks of a mesh `whole`, whose parts are the meshes `one` and `two`.
+/// Runs body(two_parts) as all ranks of a mesh with the axes `whole`, whose two parts have the axes
+/// `one` and `two`.
 template <class Body>
 void on_parts(topology const& whole, topology const& one, topology const& two, Body const& body) {
   fake::all_ranks(whole.ranks(), [&](world const& w) { body(two_parts(w, whole, one, two)); });
@@ -120,8 +122,8 @@ TEST_CASE("a rank that does not come to a crossing is named") {
   std::string all;
   for (auto const& text : said) all += text + "\n";
   INFO(all);
-  // Rank 1 has nothing to send and waits for rank 2 in the barrier. Rank 0 or rank 1 reports the
-  // timeout.
+  // Rank 0 waits for rank 2 in the crossing. Rank 1 has nothing to send, and waits for rank 2 in
+  // the barrier. Rank 0 or rank 1 reports the timeout.
   CHECK(has(all, " has not ended within 0.4 s."));
   CHECK(has(all, " in a crossing between two parts (number 1), for rank 2."));
   CHECK(fake::live_communicators() == 0);

@@ -2,20 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A fake cuBLASLt that runs on the host. It defines the functions that device/cuda/gemm.hpp calls.
-// Its matrices are column-major, as in the real library. The thread of the stream computes a
-// product D = alpha * A * B + beta * C with loops over the elements.
+// Matrices are column-major, as in the real library. The thread of the stream computes a product
+// D = alpha * A * B + beta * C with loops over the elements.
 //
-//   types        A and B are 32F, 64F or 16BF; C and D have the same type, or 32F if A and B are
-//                16BF
-//   sums         in float or double, in increasing order of the contraction index; alpha, beta,
-//                bias and gelu are applied before the result is rounded once. But unless the
-//                preference forbids it, half of each sum is rounded to the type of D before the
-//                other half is added, as an algorithm of cuBLASLt may do.
-//   epilogues    bias, gelu of the biased result with and without aux, dgelu
-//   proposals    as many algorithms as requested, all the same. As in cuBLASLt, no algorithm is
-//                proposed if a leading dimension is smaller than the number of rows, if the leading
-//                dimension of aux is not a multiple of 8, or if a product of doubles has an
-//                epilogue.
+//   types        A and B are 32F, 64F or 16BF. C and D have the type of A and B, or 32F if A and B
+//                are 16BF.
+//   sums         Sums are computed in float or double, in increasing order of the contraction
+//                index. Alpha, beta, bias and gelu are applied before the result is rounded once.
+//                But unless the preference forbids it, the sum of the first half of the terms is
+//                rounded to the type of D before the other terms are added, as an algorithm of
+//                cuBLASLt may do.
+//   epilogues    The epilogues are bias, gelu of the biased result with and without aux, and dgelu.
+//   proposals    As many algorithms are proposed as requested, all the same. As in cuBLASLt, no
+//                algorithm is proposed if a leading dimension is smaller than the number of rows,
+//                if the leading dimension of aux is not a multiple of 8, or if a product of doubles
+//                has an epilogue. This fake also has no algorithm for epilogues of batched
+//                products.
 //
 // A call of cublasLtMatmul for a product that is not supported returns CUBLAS_STATUS_INVALID_VALUE.
 
@@ -54,8 +56,8 @@ struct preference {
   std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
-/// These functions cast cuBLASLt's opaque handles. In this fake, the handles point to objects of
-/// the types above.
+/// These functions return the objects to which cuBLASLt's opaque handles point. In this fake, they
+/// are of the types above.
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
 preference& of(cublasLtMatmulPreference_t p) { return *reinterpret_cast<preference*>(p); }

@@ -7,7 +7,7 @@
 // prefers these definitions to the real libraries.
 //
 //   stream     a thread that executes its work in order, with random pauses, so that a missing wait
-//              for another stream shows in the results
+//              for another stream leads to wrong results
 //   event      a point in a stream
 //   graph      the work that was submitted to captured streams, with its dependencies
 //              (fake_streams.hpp)
@@ -16,7 +16,8 @@
 //   NCCL       A collective waits in its stream for all members, as on a device. Ranks that issue
 //              collectives in different orders wait for each other until their communicators are
 //              aborted.
-//   machine    the number of devices, the memory size and the versions, which the test sets
+//   machine    the number and the compute capability of the devices, the size of the memory, and
+//              the versions of the driver and the libraries. A test can set these properties.
 
 #include <cstddef>
 #include <functional>
@@ -35,7 +36,7 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// pauses.
 void pause_up_to(int microseconds);
 /// These functions return the numbers of streams, events, memory blocks and graphs that exist. An
-/// executable graph counts as a graph. The numbers are 0 after everything was released.
+/// executable graph counts as a graph. The numbers are 0 when everything has been released.
 int live_streams();
 int live_events();
 int live_blocks();
@@ -46,8 +47,8 @@ int calls_for_memory();
 int calls_for_work();
 /// Returns the number of NCCL communicators that exist.
 int live_communicators();
-/// The properties of the fake machine. Versions are encoded as by CUDA and NCCL; driver = 0 means
-/// that there is no driver. Memory is in bytes of device memory.
+/// The properties of the fake machine. Versions are encoded as in CUDA and NCCL. If `driver` is 0,
+/// there is no driver. `memory` is the size of the device memory in bytes.
 struct machine {
   int devices = 1;
   int driver = CUDART_VERSION, runtime = CUDART_VERSION, nccl = NCCL_VERSION_CODE;
@@ -67,11 +68,11 @@ struct logged_message {
   int group_depth;  ///< 0 outside of groups
   friend bool operator==(logged_message const&, logged_message const&) = default;
 };
-/// Returns the messages of rank `rank` on all communicators that were split off with this name, in
-/// the order of the calls, and removes these messages from the log.
+/// Returns the messages of rank `rank` on all communicators to which ncclCommSplit gave this name,
+/// in the order of the calls, and removes these messages from the log.
 std::vector<logged_message> take_messages(std::string const& name, int rank);
-/// Makes all communicators of this process report `status` from now on. Calling this function with
-/// ncclSuccess ends the failure.
+/// Makes all communicators of this process report `status` from now on. With ncclSuccess, they
+/// report their own status again.
 void fail_communicators(ncclResult_t status);
 
 }  // namespace fake

@@ -3,6 +3,7 @@
 
 // Compiles all kernels of device/cuda for the fake device. The include path lists the fake
 // launcher, device/ashlar/device/cuda/kernel/device.cuh, before the launcher for nvcc. The code of
-// the kernels is the same as on a device, but indices and threads run one after another.
+// the kernels is the same as on a device, but the host executes it for one index or thread after
+// another.
 
 #include <ashlar/device/cuda/kernels.cu>

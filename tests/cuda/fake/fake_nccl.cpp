@@ -58,7 +58,7 @@ std::size_t bytes_of(ncclDataType_t type) {
   return static_cast<std::size_t>(size_of(type_of(type)));
 }
 
-/// Computes maxima or minima as NCCL does, which drops a NaN unless all values are NaN.
+/// Computes maxima or minima as NCCL does. NCCL ignores a NaN unless all values are NaN.
 template <class T>
 void extrema(bool largest, std::size_t n, std::vector<void const*> const& from, std::byte* to) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -207,13 +207,15 @@ std::map<std::string, std::shared_ptr<shared_state>> by_id;
 struct ncclComm {
   std::shared_ptr<shared_state> all;
   int rank;
-  // The number of collectives that the device has executed. A collective is counted when it is
-  // executed, not when it is submitted, because a replayed graph executes its collectives again.
+  // The number of collectives of this communicator that this rank's streams have begun to execute.
+  // A collective is counted when it is executed, not when it is submitted, because a replayed graph
+  // executes its collectives again.
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  // These members are used while this communicator is split. `awaited` is the caller's variable for
-  // the new communicator. `child` is the new communicator, or null if this rank is in no new one.
+  // These members are used while this communicator is being split. `awaited` is the caller's
+  // variable for the new communicator. `child` is the new communicator, or null if this rank is in
+  // no new communicator.
   ncclComm_t* awaited = nullptr;
   ncclComm* child = nullptr;
   std::atomic<bool> finalized = false;
@@ -280,7 +282,7 @@ ncclResult_t ncclGetVersion(int* version) {
   return *version = fake::fake_machine().nccl, ncclSuccess;
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static std::atomic<int> number = 1 << 20;  // larger than the ids that fake_ranks.hpp makes
+  static std::atomic<int> number = 1 << 20;  // larger than the numbers of fake::new_id
   int const mine = ++number;
   std::memset(id->internal, 0, sizeof id->internal);
   std::memcpy(id->internal, &mine, sizeof mine);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A tool that records the NVTX ranges that begin and end. It is linked into the test program.
+// Defines a tool for NVTX that records the ranges that begin and end. The tool is linked into the
+// test program.
 
 #include <ashlar/config.hpp>
 
@@ -52,7 +53,7 @@ int attach(NvtxGetExportTableFunc_t get_table) {
   return 1;
 }
 
-// At the program's first call of NVTX, NVTX calls this function, which attaches the tool.
+// At the program's first call of NVTX, NVTX calls the function `attach` through this pointer.
 [[maybe_unused]] auto const attached = InitializeInjectionNvtx2_fnptr = &attach;
 
 #endif

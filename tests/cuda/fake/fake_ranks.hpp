@@ -28,7 +28,8 @@ inline ashlar::nccl::unique_id new_id() {
   return id;
 }
 
-/// Makes the world of one rank, with its communicator, as nccl::environment does. Collective.
+/// Makes the world of one rank, with its communicator, as nccl::environment does. All ranks must
+/// call this function.
 inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_id const& id,
                                       std::chrono::milliseconds deadline) {
   ashlar::nccl::world w;
@@ -42,12 +43,13 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
   return w;
 }
 
-/// Runs body(world) as all ranks at the same time. Returns for each rank the message of the
-/// exception that it threw, or an empty string if it threw none.
+/// Runs body(world) in one thread for each rank, at the same time. Returns for each rank the
+/// message of the exception that it threw, or an empty string if it threw none.
 inline std::vector<std::string>
 run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
           std::chrono::milliseconds deadline) {
-  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);  // before the threads start, because they read it
+  // The variable is set before the threads start, because they read the environment.
+  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);
   ashlar::nccl::unique_id const id = new_id();
   std::vector<std::string> said(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;

@@ -7,9 +7,8 @@
 // A capture is a list of pieces of work. Each piece stores the numbers of the pieces that must come
 // before it. A stream that waits for an event of a captured stream joins the capture.
 //
-// Launching a graph executes the pieces one by one, in a random order that respects these
-// dependencies. If the program lacks an event, some launch therefore executes work in a wrong
-// order.
+// A launch of a graph executes the pieces one by one, in a random order that respects these
+// dependencies. So if the program lacks an event, some launches execute work in a wrong order.
 
 #include <algorithm>
 #include <atomic>
@@ -31,7 +30,7 @@ namespace fake {
 inline std::atomic<int> streams = 0, events = 0, graphs = 0, longest_pause = 0;
 inline std::atomic<int> work_given = 0, memory_calls = 0;
 
-/// The point in a stream at which an event was recorded.
+/// A point in a stream, such as the one at which an event was recorded.
 struct point {
   std::mutex mutex;
   std::condition_variable come;
@@ -105,7 +104,8 @@ struct CUstream_st {
   std::mutex mutex;
   std::condition_variable come;
   std::deque<std::function<void()>> queue;
-  // The capture in which the stream takes part. Only the program's thread uses this pointer.
+  // The capture in which the stream takes part. Only the program's thread uses this pointer, not
+  // the stream's own thread.
   std::shared_ptr<fake::capture> captured;
   std::vector<std::size_t> after;  // the pieces that the next piece must come after
   std::thread thread;
@@ -118,8 +118,8 @@ struct CUevent_st {
   std::shared_ptr<fake::capture> captured;
   std::vector<std::size_t> after;
 
-  /// Sets `now` to the last recorded point of the event. If the event was recorded in a capture,
-  /// this invalidates the capture and returns false.
+  /// Sets `now` to the last recorded point of the event. If the event was last recorded in a
+  /// capture, invalidates this capture and returns false.
   bool ask(std::shared_ptr<fake::point>& now) {
     std::lock_guard const lock(mutex);
     now = last;
@@ -158,7 +158,7 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
 }
 
 /// Returns whether the origin stream has joined all work of a capture: every piece must come before
-/// another piece or before the end of the origin stream. `last` lists the pieces that must come
+/// another piece or before the end of the origin stream. `last` lists the pieces that come directly
 /// before that end.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
@@ -190,8 +190,8 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode) {
   if (s->captured != nullptr) return cudaErrorIllegalState;
-  if (mode == cudaStreamCaptureModeGlobal)
-    return cudaErrorInvalidValue;  // the watchdog's thread queries events, which this mode forbids
+  // In this mode, the watchdog's thread could not query events during a capture.
+  if (mode == cudaStreamCaptureModeGlobal) return cudaErrorInvalidValue;
   s->captured = std::make_shared<fake::capture>();
   s->captured->origin = s;
   s->captured->streams.insert(s);

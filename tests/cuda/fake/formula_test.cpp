@@ -3,8 +3,8 @@
 
 // Tests a net whose layers are formulas, on fake GPU ranks (fake_cuda.hpp), under many kinds of
 // parallelization plans. Predictions, gradients and losses must agree with the host's results to
-// 1e-5. Each step must record the collectives that the plan predicts. Operators that have no kernel
-// for devices must be refused.
+// 1e-5. Each step must record the collectives that the plan predicts. An operator that has no
+// kernel for devices must be refused.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

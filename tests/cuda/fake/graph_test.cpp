@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the CUDA graphs of a mesh, and the memory that graphs and other work use, on the fake CUDA
-// (fake_cuda.hpp). A replayed step needs only a few host calls, and gives bitwise the same results
-// as a step that is submitted again. Operations that cannot be captured are refused. If one rank
-// does not replay, the other ranks get an error.
+// (fake_cuda.hpp). A replayed step must need only a few host calls, and must give bitwise the same
+// results as a step that the host submits again. Operations that cannot be captured must be
+// refused. If one rank does not replay, the other ranks must get an error.
 
 #include <atomic>
 
@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 using ashlar::parse_placement;
 using ashlar::shape;
 
-/// A program whose step reads an input and updates a state. A step sums and redistributes the
-/// state, and meanwhile all-gathers the input asynchronously.
+/// A program whose steps read an input and update a state. A step redistributes the state, which
+/// includes a sum over ranks, and meanwhile all-gathers the input asynchronously.
 class program {
  public:
   explicit program(mesh const& m)
@@ -96,8 +96,8 @@ TEST_CASE("replayed steps and repeated steps agree bitwise") {
         for (int i = 1; i < steps; ++i) {
           replayed.set_input(i);
           graph.replay();
-          // Between replays a step of another program runs. This step must not use the memory of
-          // the graph.
+          // A step of another program runs between two replays. This step must not use the memory
+          // of the graph.
           anew.step();
           if (replayed.values() != expected[static_cast<std::size_t>(i)])
             throw std::logic_error("step " + std::to_string(i));
@@ -154,7 +154,8 @@ TEST_CASE("operations that cannot be captured are refused, and the mesh stays us
     says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
     {
-      // The redistribution is certainly pending as long as the other rank has not started it.
+      // Rank 1 starts the redistribution only after rank 0 has tried to capture. So during this
+      // attempt, the redistribution is certainly pending on rank 0.
       if (w.rank() == 1) asked.wait(false);
       auto moving = ashlar::redistribute_async(x, parse_placement("B,B"));
       if (w.rank() == 0) {
@@ -249,8 +250,8 @@ TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the 
   fake::machine little;
   little.memory = 1 << 20;
   fake::set_machine(little);
-  // The request of 900 KiB is more than the free memory. It succeeds because the pool first returns
-  // its cached blocks to the driver.
+  // The request of 900 KiB is more than the free memory. It succeeds because the arena first
+  // returns its free blocks to the driver.
   void* const half = memory.allocate(1 << 19);
   memory.release(half, 1 << 19);
   void* const most = memory.allocate(900 << 10);
@@ -260,7 +261,8 @@ TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the 
   CHECK(has(text, "this mesh uses "));
   memory.release(most, 900 << 10);
   {
-    // Half of the memory is free, but another arena keeps it. That arena then returns it.
+    // The other arena keeps half of the memory in a free block. It must return this block, so that
+    // the request of 900 KiB succeeds.
     ashlar::cuda::arena other_memory(pool, stream);
     other_memory.release(other_memory.allocate(1 << 19), 1 << 19);
     void* const taken = memory.allocate(900 << 10);

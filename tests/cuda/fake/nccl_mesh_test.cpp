@@ -67,7 +67,7 @@ TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
     CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
 }
 
-/// Sets environment variables for the lifetime of the object.
+/// Sets environment variables. The destructor removes them.
 class variables {
  public:
   explicit variables(std::vector<std::pair<char const*, char const*>> const& set) : set_(set) {

@@ -3,8 +3,8 @@
 
 // Tests the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL of
 // fake_cuda.hpp. Every kind of transfer must give the same result as the simulation in
-// support/replay.hpp. Only events order the work of different streams. Overlapping transfers must
-// never deadlock. If one rank does not take part, the other ranks must get an error.
+// support/replay.hpp, although only events order the work of different streams. Overlapping
+// transfers must never deadlock. If one rank does not take part, the other ranks must get an error.
 
 #include <atomic>
 #include <cstring>
@@ -30,7 +30,7 @@ using namespace ashlar::nccl;
 using namespace std::chrono_literals;
 using ashlar::collective;
 
-/// The objects of one rank of a program.
+/// The transport of one rank, and the objects that it needs.
 struct rank_of {
   int rank;
   ashlar::topology topology;
@@ -171,7 +171,7 @@ TEST_CASE("transfers of two overlapping groups, polled in any order") {
   ashlar::topology const t{{"node", 2}, {"gpu", 2}};
   fake::pause_up_to(300);
   all_ranks(t, sums::library, [&](rank_of& me) {
-    std::mt19937 random(static_cast<unsigned>(me.rank));  // a different seed on each rank
+    std::mt19937 random(static_cast<unsigned>(me.rank));  // gives each rank an order of its own
     for (int round = 0; round < 12; ++round) {
       std::vector<ashlar::transfer> what;
       std::vector<std::uint64_t> tickets;
@@ -188,8 +188,8 @@ TEST_CASE("transfers of two overlapping groups, polled in any order") {
         to.push_back(empty_like(me, mine));
         tickets.push_back(me.ticket(what[static_cast<std::size_t>(i)]));
       }
-      // Each rank starts the transfers in a different order. This happens in programs with several
-      // redistributions whose steps end at different times.
+      // Each rank starts the transfers in a random order of its own. Orders differ in this way in
+      // programs with several redistributions whose steps end at different times.
       std::vector<std::size_t> order{0, 1, 2, 3, 4};
       std::shuffle(order.begin(), order.end(), random);
       std::vector<std::unique_ptr<ashlar::pending_operation>> pending(5);
@@ -282,9 +282,9 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         }
       },
       400ms);
-  // Ranks 0 and 2 wait for rank 1. The rank that first detects the timeout aborts, and names the
-  // operation in its error. The other rank may then get an error of NCCL instead, because of this
-  // abort.
+  // Ranks 0 and 2 wait for rank 1. The rank that first detects the timeout aborts its communicator,
+  // and names the operation in its error. Because of this abort, the other rank may get an error of
+  // NCCL instead.
   std::string const late = "all-reduce along gpu of 9 int32 sum has not ended within 0.4 s.";
   CHECK((has(said[0], late) || has(said[2], late)));
   ::unsetenv("ASHLAR_FLIGHT_RECORDS");

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests a net in bfloat16 with float parameters, on fake GPU ranks (fake_cuda.hpp). Results must be
-// close to the host's results in float, and sums must be communicated as float.
+// close to the host's results, which are computed in float. Each step must record the collectives
+// that the plan predicts, in which sums of gradients are communicated as float.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

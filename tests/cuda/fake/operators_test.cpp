@@ -11,7 +11,7 @@
 namespace ashlar_test {
 namespace {
 
-/// Runs body(mesh) as every rank, on meshes of shape 1, 2 and 2 x 2.
+/// Runs body(mesh) as every rank, on meshes of 1, 2 and 2 x 2 ranks.
 template <class Body>
 void on_meshes(Body const& body) {
   for (ashlar::topology const& t :

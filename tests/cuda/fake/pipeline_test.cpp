@@ -3,8 +3,8 @@
 
 // Tests pipelines on fake GPU ranks (fake_cuda.hpp). A net must train in several stages exactly as
 // in one stage: losses, gradient norms, predictions and parameters must be bitwise equal. They must
-// also be close to those of one rank of the host. Each rank must give NCCL the messages of its
-// program. All ranks must begin crossings in the same order.
+// also be close to those of one rank of the host. Each rank must give NCCL the messages that its
+// step program plans. All ranks must begin crossings in the same order.
 
 #include <optional>
 #include <random>
@@ -25,9 +25,9 @@ namespace {
 
 namespace step = ashlar::search::step;
 
-/// Returns the messages that NCCL must get in a step, found by a dry run of the program's
-/// crossings. Throws if the numbers of the crossings do not increase, because all ranks must begin
-/// crossings in the order of their numbers.
+/// Returns the messages that NCCL must get in a step. A dry run of the program's crossings finds
+/// them. Throws if the numbers of the crossings do not increase, because all ranks must begin
+/// crossings in the order of these numbers.
 std::vector<fake::logged_message> expected_messages(step::program const& p,
                                                     ashlar::nccl::mesh const& m) {
   std::vector<fake::logged_message> all;
@@ -45,7 +45,7 @@ std::vector<fake::logged_message> expected_messages(step::program const& p,
   return all;
 }
 
-/// Trains a model, and checks that each step gives NCCL the messages of the step's program.
+/// Trains a model, and checks that each step gives NCCL the messages that its program plans.
 template <class Model>
 trained_net trained_with_messages(Model& model, nn::token_batch const& batch) {
   auto const& m = model.mesh();
@@ -58,9 +58,9 @@ trained_net trained_with_messages(Model& model, nn::token_batch const& batch) {
 }
 
 /// Trains in stages on `positions` times `q` ranks, and in one stage on `q` ranks, and compares the
-/// results. Returns false without training if the stages may add in another order than one stage
-/// does (sums_as_one_stage), because the results then agree only within rounding. That case is
-/// tested in tests/mpi/pipeline_test.cpp.
+/// results. If the stages may add in another order than one stage does (sums_as_one_stage), returns
+/// false without training, because the results then agree only within rounding.
+/// tests/mpi/pipeline_test.cpp tests that case.
 template <class Net>
 bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given,
           Net const& net) {
@@ -125,7 +125,7 @@ TEST_CASE("stages train as one rank of the host does") {
   {
     int argc = 0;
     char** argv = nullptr;
-    ashlar::mpi::environment const env(argc, argv);  // only the host's trainings use MPI
+    ashlar::mpi::environment const env(argc, argv);  // only the trainings on the host use MPI
     host.emplace();
   }
   fake::pause_up_to(20);

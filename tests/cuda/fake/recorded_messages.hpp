@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The messages that NCCL must get for a crossing. A dry run (comm/nccl/recorded_calls.hpp) finds
-// them. Tests compare them with the messages that the fake NCCL has logged.
+// Finds the messages that NCCL must get for a crossing, by a dry run
+// (comm/nccl/recorded_calls.hpp). Tests compare them with the messages that the fake NCCL has
+// logged.
 
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace ashlar_test {
 
-/// Returns the messages of one rank for a crossing whose elements have this size in bytes.
+/// Returns the messages of one rank for the crossing `c`. `element_size` is in bytes.
 inline std::vector<fake::logged_message> recorded_messages(ashlar::prepared_crossing const& c,
                                                            std::size_t element_size) {
   using namespace ashlar::nccl;

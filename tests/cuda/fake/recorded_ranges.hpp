@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gives access to the NVTX ranges that the tool in fake_nvtx.cpp records for a thread, as a text:
-// "step{forward{}backward{}}".
+// Gives access to the NVTX ranges that the tool in fake_nvtx.cpp records for a thread. They
+// have the form of a text, such as "step{forward{}backward{}}".
 
 #include <string>
 
@@ -14,8 +14,8 @@ class recorded_ranges {
  public:
   recorded_ranges();
   std::string const& text() const;
-  int open() const;                   ///< ranges that have begun and not ended
-  std::string const& domain() const;  ///< the domain of the last range
+  int open() const;                   ///< the number of ranges that have begun and not ended
+  std::string const& domain() const;  ///< the domain of the range that began last
 };
 
 }  // namespace fake

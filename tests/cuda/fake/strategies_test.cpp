@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests strategies of gradient synchronization on fake GPU ranks (fake_cuda.hpp). Losses and
-// parameters must be close to the host's. With sums by rank, losses and parameters must be bitwise
-// equal under all strategies.
+// parameters must be close to the host's. With sums by rank (comm/sum_order.hpp), losses and
+// parameters must be bitwise equal under all strategies.
 
 #include <support/device_strategies.hpp>
 
@@ -17,7 +17,7 @@ TEST_CASE("strategies of gradient synchronization, and sums by rank") {
   auto const host = [] {
     int argc = 0;
     char** argv = nullptr;
-    ashlar::mpi::environment const env(argc, argv);  // only the host's training uses MPI
+    ashlar::mpi::environment const env(argc, argv);  // only the training on the host uses MPI
     return strategies_on_host();
   }();
   fake::pause_up_to(20);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests tensors on fake GPU ranks (fake_cuda.hpp): they are created, redistributed, sliced,
-// concatenated and downloaded with the same results as on the host. Host code that accesses a shard
-// without waiting for the stream reads garbage and fails these tests.
+// Tests that tensors on fake GPU ranks (fake_cuda.hpp) are created, redistributed, sliced,
+// concatenated and downloaded with the same results as on the host. If host code accesses a shard
+// without waiting for the stream, it reads garbage, and these tests fail.
 
 #include <doctest/doctest.h>
 #include <support/device_instances.hpp>

@@ -43,9 +43,9 @@ TEST_CASE("the profile has a range for each step, each phase and each layer's pa
     CHECK(times("norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
                 "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
-    // In each micro-batch, a layer marks one profiler range in the forward pass, and one range
-    // named "backward" or "weight gradient" in the backward pass. The loss alone marks two more
-    // ranges in the forward pass. Two steps have 2 * micro_batches micro-batches.
+    // In each micro-batch, each layer marks one range in the forward pass, and one range named
+    // "backward" or "weight gradient" in the backward pass. The loss marks two additional ranges in
+    // the forward pass. The two steps have 2 * micro_batches micro-batches.
     CHECK(times(" forward{}") ==
           times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));

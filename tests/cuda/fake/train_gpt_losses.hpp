@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
-// of up to 50 steps must agree, for every mesh and plan. If the losses differ, a layer may have
-// accessed a shard in host code, or may have submitted work to the device in the wrong order.
+// Trains a small GPT as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp).
+// The losses of up to 50 steps must agree for every mesh and plan that a test gives. If the losses
+// differ, a layer may have accessed a shard in host code, or may have submitted work to the device
+// in the wrong order.
 
 #include <algorithm>
 #include <cmath>
@@ -76,8 +77,9 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// Trains on one rank of the host, without and with dropout, and returns the losses. This function
-/// initializes and finalizes MPI, because the rest of the program does not use MPI.
+/// Returns the losses of trainings on one rank of the host, without and with dropout. The first
+/// call trains. It also initializes and finalizes MPI, because the rest of the program does not use
+/// MPI.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;
@@ -96,7 +98,8 @@ inline double largest_difference(std::vector<double> const& a, std::vector<doubl
   return worst;
 }
 
-/// Trains with `losses_on(mesh)` on fake GPU ranks, and compares the losses with those of the host.
+/// Trains with `losses_on(mesh)` on fake GPU ranks. Each loss must differ from the host's loss by
+/// less than `tolerance`, relative to the host's loss.
 template <class LossesOn>
 void compare_losses(ashlar::topology const& t, double dropout, double tolerance, int steps,
                     LossesOn const& losses_on) {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests training steps that are CUDA graphs, on fake GPU ranks (fake_cuda.hpp). Results must be
-// bitwise the same as without graphs. A step must take only a few host calls. A net with dropout
-// must be refused. Strategies of synchronization must give the same bits.
+// bitwise the same as without graphs. A step must take only a few host calls. Steps that cannot be
+// graphs must be refused, such as those of a net with dropout or of a pipeline. Also tests, without
+// graphs, that strategies of gradient synchronization give the same bits.
 
 #include <doctest/doctest.h>
 #include <support/device_instances.hpp>
@@ -138,8 +139,8 @@ TEST_CASE("a replayed step is a few calls of the host and does not allocate memo
     auto const anew = steps(m, plan, false, 6), replayed = steps(m, plan, true, 6);
     CHECK(anew.calls_for_memory == 0);
     CHECK(replayed.calls_for_memory == 0);
-    // The calls copy the data of three micro-batches, launch the graph, compute the norms and
-    // update each parameter.
+    // The calls of a replayed step copy the data of three micro-batches, launch the graph, compute
+    // the norms and update each parameter.
     MESSAGE("calls of a step: " << anew.calls << ", replayed: " << replayed.calls);
     CHECK(replayed.calls < 45);
     CHECK(anew.calls > 3 * replayed.calls);
