@@ -61,7 +61,7 @@ TEST_CASE("a barrier may come while a redistribution is pending on some ranks on
     auto const x = placed<float, 2>(m, values, ashlar::placement{ashlar::split(0)});
     for (int round = 0; round < 8; ++round) {
       // A rank that comes late finds the data of the others, so its redistribution ends at once.
-      // The redistributions of the other ranks are still pending when these reach the barrier.
+      // The redistributions of the other ranks may still be pending in the barrier.
       if (m.rank() % 2 == round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       auto moving = redistribute_async(x, ashlar::placement{ashlar::broadcast()});
       m.barrier();
