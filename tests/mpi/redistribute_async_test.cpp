@@ -3,8 +3,9 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests asynchronous redistributions. Values and bytes must equal those of blocking
-// redistributions, even if other transfers are pending, and in any order of waiting. Also tests
-// results with static placements, and handles that are destroyed without waiting.
+// redistributions, also while other transfers are pending, and whatever the order in which a rank
+// waits for its transfers. Also tests results with static placements, handles that are destroyed
+// without a call of wait(), and that repeated redistributions allocate no memory.
 
 #include <chrono>
 #include <random>
@@ -59,7 +60,8 @@ TEST_CASE("a barrier may come while a redistribution is pending on some ranks on
     auto const values = numbers({13, 10}, 7);
     auto const x = placed<float, 2>(m, values, ashlar::placement{ashlar::split(0)});
     for (int round = 0; round < 8; ++round) {
-      // The ranks that come late find the data of the others. So their redistribution ends at once.
+      // A rank that comes late finds the data of the others, so its redistribution ends at once.
+      // The redistributions of the other ranks may still be pending in the barrier.
       if (m.rank() % 2 == round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       auto moving = redistribute_async(x, ashlar::placement{ashlar::broadcast()});
       m.barrier();
@@ -74,7 +76,7 @@ TEST_CASE("all pairs pending at once, polled in any order, arrive as blocking on
     for (auto const& m : all_meshes_on(on)) {
       auto const all = some_placements(m.axes());
       auto const values = numbers({13, 10}, 7);
-      std::mt19937 random(11);  // the same seed on all ranks
+      std::mt19937 random(11);  // all ranks must draw the same numbers
       for (auto const& from : all) {
         auto const x = placed<float, 2>(m, values, from);
         exchanges expected;
@@ -145,7 +147,7 @@ TEST_CASE("a product between begin and end lets the transfer progress") {
 
 TEST_CASE("repeated redistributions allocate no new memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // gives plans with many steps
+    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // plans have many steps here
       // When the allocator merges free blocks, it allocates memory for its own lists. It merges
       // only if the used memory would exceed twice the peak use. This large block raises the peak
       // so far that no blocks are merged below.

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests redistributions of routed tensors (layout/routing.hpp), which have rows only for the
-// experts to which tokens go, between all pairs of placements, on all meshes and both transports,
-// at once and in the background. The loads of the experts range from even to empty. The values must
-// be right, and the moved bytes must be those that follow from the routes. For even routes, they
-// must also be the bytes that the cost model predicts.
+// Tests redistributions of routed tensors (layout/routing.hpp). Such a tensor has rows only for the
+// experts to which tokens go. The tests cover pairs of placements on all meshes and both
+// transports, and both blocking redistributions and redistributions in the background. In some
+// cases all experts get equally many tokens, in others some experts get none. The values must be
+// right, and the moved bytes must be those that follow from the routes. For even routes, they must
+// also be the bytes that the cost model predicts.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -35,8 +36,9 @@ any moved_in_background(std::shared_ptr<ashlar::prepared_plan const> const& plan
   return run.result();
 }
 
-/// Moves a tensor between all pairs of placements (on meshes with several axes: between a sample of
-/// them) and compares the values. check(plan) returns the traffic that a plan must have.
+/// Moves a tensor between all pairs of placements, or between a sample of the pairs if there are
+/// many, and compares the values and the traffic. check(plan) returns the traffic that a plan must
+/// have.
 template <class Check>
 void move_all(ashlar::mesh const& m, routed_case const& c, transport on, Check const& check) {
   auto const all = all_placements(c.extents.rank(), m.axes());
@@ -123,7 +125,8 @@ TEST_CASE("rows of several tensors move at the same time, and beside other trans
     cases.push_back(even_routes());
     auto const by_expert = placement{ashlar::split(1)};
     using rows_tensor = ashlar::tensor<double, 3>;
-    for (auto const& to : {by_expert, whole})  // makes the group's communicator
+    // These two moves create the communicators of the group before the traffic is counted.
+    for (auto const& to : {by_expert, whole})
       ashlar::detail::run_plan(routed_tensor(m, cases[0], by_token),
                                *plan_for(m, cases[0].extents, by_token, to));
     traffic_check const traffic(m, on);
@@ -135,7 +138,8 @@ TEST_CASE("rows of several tensors move at the same time, and beside other trans
       for (auto const& e : counted(m, plan_for(m, c.extents, by_token, by_expert)->plan, *c.routes))
         expected.push_back(e);
     }
-    // A dense tensor is redistributed at once. Its transfer comes after those of the rows.
+    // This redistribution of a dense tensor blocks. Its transfer begins only after the transfers of
+    // rows that were requested before it have ended.
     auto const dense_rows = placed<double, 1>(m, dense({7}, 3.0), by_token);
     for (auto const& e : predicted(m, plan_redistribution(dense_rows, whole).plan))
       expected.push_back(e);

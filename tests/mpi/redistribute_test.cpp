@@ -3,8 +3,9 @@
 // ranks: 1 2 3 4 6 8
 // thorough: ASHLAR_BOTH_MACHINES=on 6 8
 
-// Tests redistribution between all ordered pairs of placements. The test checks the values, and the
-// list of collectives with their axes and bytes. The MPI calls must move the same bytes.
+// Tests redistribution between all ordered pairs of placements, or between a sample of the pairs if
+// there are many. The values must be right. The recorded collectives must have the kinds, axes and
+// bytes that the plan predicts, and the MPI calls must move the same bytes.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -43,7 +44,8 @@ std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Ra
   return wrong.empty() ? "" : text(m, x, source.placement(), to) + ":" + wrong;
 }
 
-/// Tries every `stride`-th ordered pair of placements of a tensor with Rank dimensions.
+/// Tries every `stride`-th ordered pair of placements of a tensor with Rank dimensions. The tried
+/// pairs take the extents in `shapes` in turn.
 template <class T, int Rank>
 void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stride,
                ashlar::reduction op = ashlar::reduction::sum, std::vector<int> const& owners = {}) {
@@ -68,7 +70,7 @@ void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stri
   CHECK_MESSAGE(failures == 0, failures << " of " << tried << " pairs on " << m.topology());
 }
 
-/// Returns a stride that selects about `limit` of the pairs.
+/// Returns a stride that selects at most about `limit` of the pairs of placements.
 template <int Rank>
 int stride_for(ashlar::mesh const& m, int limit) {
   auto const n = static_cast<int>(all_placements(Rank, m.axes()).size());

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4 6
 
-// Tests redistribution between static placements. Plan and values must equal those of run-time
-// placements, and a round trip must be the identity. If the placement stays the same, the result
-// must share the memory of the source. Impossible redistributions must give a clear error.
+// Tests redistribution between static placements. Plan and values must equal those of a
+// redistribution between the same placements at run time, and a redistribution back must restore
+// the tensor. If the placement stays the same, the result must share the memory of the source.
+// Impossible redistributions must give a clear error.
 
 #include <sstream>
 #include <tuple>

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4 6
 
 // Tests reductions over one, several and all dims, and transposition, on every placement. Each
-// operation must be correct without communication. The library may reject a reduction only if the
-// operand is partial with another reduction, for example a maximum of partial sums.
+// operation must be correct without communication. The library must reject a reduction if the
+// operand is partial with another reduction, for example a maximum of partial sums, and only then.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -43,7 +43,7 @@ dense reduced(dense const& x, index const& dims, reduction op) {
   return y;
 }
 
-/// Reduces over the dims Dims, or over all dims if there are none.
+/// Reduces over the dims Dims, or over all dims of x if Dims is empty.
 template <int... Dims, class X>
 auto reduce(X const& x, reduction op) {
   if constexpr (sizeof...(Dims) == 0)
@@ -106,8 +106,9 @@ TEST_CASE("sums, maxima and minima over several and over all dims, on every plac
 
 TEST_CASE("a sum over several dims of bfloat16 is rounded once") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  // Three elements add up to 3.0234375, which is between two numbers of bfloat16. Seven such sums,
-  // each rounded, would be 21.25.
+  // The sum of all 21 elements, 21.1640625, is rounded to 21.125. The three elements of a row add
+  // up to 3.0234375, which is between two numbers of bfloat16. If the sum of each row were rounded,
+  // too, the result would be 21.25.
   auto const x = placed<ashlar::bfloat16, 2>(m, dense({7, 3}, 1.0078125), {ashlar::broadcast()});
   CHECK(static_cast<double>(sum(x).data()[0]) == 21.125);
   CHECK(static_cast<double>(ashlar::sum<0, 1>(x).data()[0]) == 21.125);

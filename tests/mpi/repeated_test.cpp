@@ -29,14 +29,14 @@ int extent_at(index const& extents, int d) {
   return d < 0 ? 1 : extents[static_cast<std::size_t>(d)];
 }
 
-/// Two operands of which one is repeated, and their dense result.
+/// Two operands, of which one or both are repeated, and the dense results of operations on them.
 struct repetition {
   dense x, y;
   index out;
 
   repetition(index const& ex, index const& ey)
       : x(seeded_integers(ex, 1)), y(seeded_integers(ey, 2)) {
-    for (auto& v : y.values) v = 2 * v + 1;  // odd, so y can be a divisor
+    for (auto& v : y.values) v = 2 * v + 1;  // odd numbers, so y can be a divisor
     int const rank = std::max(x.rank(), y.rank());
     for (int d = 0; d < rank; ++d) {
       int const a = extent_at(ex, d - rank + x.rank()), b = extent_at(ey, d - rank + y.rank());
@@ -228,8 +228,9 @@ TEST_CASE("typed repeated operands have the right placements") {
   z -= y;
   CHECK(wrong_with(z, r.result([](double v, double w) { return v - w; })) == "");
 
-  // In typed code the split dim of both operands must match, so splitting a dim of extent 1 is an
-  // error.
+  // The type of a tensor does not tell which extents are 1. So the compiler lets two operands with
+  // as many dims split the same dim. If this dim of one operand has extent 1 and is repeated, as in
+  // `x + split_row`, there must be an error at run time.
   repetition const s({n + 1, 3}, {1, 3});
   auto const whole =
       placed<float, 2>(m, s.x, {ashlar::broadcast(), ashlar::split(1)}).as_static<sbp<B, S<1>>>();

@@ -140,12 +140,13 @@ TEST_CASE("typed reshapes have the requested placement, or the error says what t
   CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [B,S(1)]: reshape it to "
                              "that placement, and redistribute that to [B,S(0)]."),
                 message);
-  // With another placement of x, the operation would succeed. The message names this placement.
+  // With another placement of the operand, the operation would succeed. The message names this
+  // placement.
   auto const columns = placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(1)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(columns, {12 * n}); });
   CHECK_MESSAGE(has(message, "Redistribute it to [B,S(0)] first."), message);
-  // No placement of x makes this operation possible without communication. The message advises two
-  // redistributions.
+  // No placement of the operand gives the requested placement of the result without communication.
+  // The message advises two redistributions, one before the reshape and one after it.
   auto const uneven = placed<float, 2>(m, seeded_integers({n + 1, 5 * n}),
                                        {ashlar::broadcast(), ashlar::split(0)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(uneven, {5 * n * (n + 1)}); });

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests the operators on typed routed tensors against loops over whole arrays. Rows move from split
-// tokens to split experts and back. Replicated rows are sliced so that each rank has the rows of
-// its own experts; sums over the experts are then partial. Features are split, too. Values are
-// small integers, so all sums are exact.
+// Tests the operators on typed routed tensors against loops over whole arrays. In some cases, rows
+// move from ranks that split the tokens to ranks that split the experts, and back. In others,
+// replicated rows are sliced, so that each rank has the rows of its own experts. Sums over the
+// experts are then partial. In others, ranks split the features. Values are small integers, so all
+// sums are exact.
 
 #include <random>
 
@@ -33,7 +34,7 @@ using ashlar::sbp;
 
 double square(double v) { return v * v; }
 
-/// Integer operands x [tokens, in] and w [experts, in, out], routes, and the expected result of
+/// Integer operands x [tokens, in] and w [experts, in, out], routes, and the expected result y of
 /// combine(map(matmul(dispatch(x, routes), w), square)).
 struct routed_trial {
   explicit routed_trial(routed_case const& c)
@@ -90,7 +91,7 @@ TEST_CASE("tokens to experts and back along one axis") {
     auto const back = combine(h | ashlar::to<S<0>>);
     static_assert(std::is_same_v<decltype(back)::placement_type, sbp<S<0>>>);
     CHECK(ashlar::to_full(back) == c.y);
-    auto const sum = combine(h);  // without moving rows back: the sum is partial
+    auto const sum = combine(h);  // rows do not move back, so the sum is partial
     static_assert(std::is_same_v<decltype(sum)::placement_type, sbp<P>>);
     CHECK(ashlar::to_full(sum) == c.y);
     // Going from replicated rows to split experts is a slice, which does not communicate.

@@ -89,7 +89,8 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, search::pro
   return made;
 }
 
-/// Returns routes for all passes of some steps. Expert k of token t in pass b is choose(b, t, k).
+/// Returns routes for all passes of `steps` steps. In pass b, the k-th expert of token t is
+/// choose(b, t, k).
 template <class Choose>
 nn::route_book book_of(nn::moe_options const& o, unsigned steps, Choose const& choose) {
   auto const problem = search::any_length(nn::describe<double>(net_of(o), batch));
@@ -147,8 +148,9 @@ int router_of(search::problem const& net, int element) {
   return element;
 }
 
-/// Checks the bytes of a step for each kind of collective. The bytes that follow from the routes,
-/// the recorded bytes, and the bytes in the calls of MPI must be equal.
+/// Checks the bytes of a step for each kind of collective. The recorded bytes must equal the bytes
+/// that follow from the routes. With messages, the calls of MPI must move the recorded bytes, and
+/// with shared memory none.
 template <class Model>
 void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::program const& p,
                  train::batch_data<std::int32_t> const& data) {
@@ -163,8 +165,8 @@ void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::progra
   auto const add = [](step::collective_totals& to, ashlar::collective_record const& r) {
     to.of[static_cast<int>(r.kind)].bytes += double(r.received_bytes);
   };
-  // Only the actions up to the first update ran here. The later moves are left out. They belong to
-  // parameters that are updated at another placement than the one at which they are stored.
+  // Only the actions before the first update ran here, so the moves after it are left out. These
+  // bring updated parameters to the placements at which they are stored.
   for (auto const& a :
        std::span(p.actions).first(static_cast<std::size_t>(walker.first_update()))) {
     if (a.kind != step::action_kind::begin_move) continue;

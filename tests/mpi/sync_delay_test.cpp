@@ -7,9 +7,10 @@
 //
 // - a step moves the same bytes as without delays,
 // - synchronizations run during the passes, and the memory of the program is as predicted,
-// - a step that fails forgets no gradient, and between steps model::synchronize() gives the model's
-//   own gradients,
-// - what cannot be delayed is refused in one sentence.
+// - a step whose loss is not finite forgets no delayed gradient, but if a delayed gradient is not
+//   finite, the training forgets it and goes on,
+// - between steps, model::synchronize() sums the newest gradients of the model, not delayed ones,
+// - plans in which gradients cannot be delayed are refused with an error of one sentence.
 
 #include <cmath>
 #include <cstring>
@@ -42,7 +43,8 @@ namespace train = ashlar::train;
 constexpr int delayed_steps = 5;
 constexpr double no_clip = std::numeric_limits<double>::infinity();
 
-/// The results of a training: the loss and the norm of each step, and the parameters at the end.
+/// The results of a training: the loss and the gradient norm of each step, and the parameters at
+/// the end.
 struct delayed_course {
   std::vector<double> losses, norms;
   whole_parameters values;
@@ -166,9 +168,9 @@ TEST_CASE("one parameter alone can be delayed, also with a wire") {
       CHECK(std::count(delays.begin(), delays.end(), 2) > 0);
       CHECK(std::count(delays.begin(), delays.end(), 0) > 0);
       auto const found = trained_with_delays(m, plan, no_clip, train::overlap::as_planned);
-      // With a wire, the emulation would add the error of the wire in another step than the
-      // training does. So plans with wires are only run in two ways, and the bits of both are
-      // compared.
+      // The training encodes a gradient one step later than the emulation would. So plans with
+      // wires are not emulated. They run with overlap and without, and both runs must have the same
+      // bits.
       if (!has_wires(base)) {
         auto const right = emulated(m, base, delays, no_clip);
         CHECK(found.losses == right.losses);

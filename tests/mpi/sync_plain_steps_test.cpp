@@ -4,16 +4,16 @@
 
 // Tests trainings whose first steps have no wires (plan::plain_steps):
 //
-// - these steps have the bits of a training without wires, and later ones do not; both move the
-//   bytes that their programs predict, and need no more memory than the plan says,
-// - under one-bit, top-k and momentum, and under no other wire, AdamW keeps the second moment of
-//   the exact gradients; biases have no such wire,
-// - wires with momentum send the average of all gradients since the plain steps, and AdamW stores
-//   it with the bias that an average of all its steps has,
-// - a checkpoint before, at and after the end of the plain steps continues bit for bit and has the
-//   numbers of AdamW's squares; a training goes on after a failed plain step, but not after a later
-//   failed step,
-// - stages of a pipeline have plain steps too, and all ranks must have the same number of them.
+// - these plain steps have the bits of a training without wires, and later steps do not; all steps
+//   move the bytes that their programs predict, and need no more memory than the plan says,
+// - after the plain steps, AdamW no longer changes its second moment under one-bit, top-k and
+//   momentum, but does under all other wires; biases have none of these three wires,
+// - wires with momentum send the average of all gradients since the plain steps; AdamW stores it
+//   times 1 - beta1^t, where t is the number of all steps,
+// - a training continues bit for bit from a checkpoint that was saved before, at or after the end
+//   of the plain steps; from then on, the checkpoint says how many gradients AdamW has squared,
+// - a training goes on after a failed plain step, but not after a later failed step,
+// - stages of a pipeline have plain steps, too, and all ranks must have the same number of them.
 
 #include <cmath>
 #include <map>
@@ -63,8 +63,8 @@ std::vector<double> losses_of_steps(ashlar::mesh const& m, Plan const& plan, tra
   return all;
 }
 
-/// Returns whether the losses are equal up to the first step that a wire can have changed, and
-/// differ in the step after it.
+/// Returns whether the losses are equal up to the first step with a wire, whose loss is computed
+/// before gradients are sent, and differ in the step after it.
 bool differ_after_plain_steps(std::vector<double> const& a, std::vector<double> const& b) {
   for (std::size_t k = 0; k <= plain_count; ++k)
     if (a[k] != b[k]) return false;
@@ -153,7 +153,8 @@ TEST_CASE("wires with momentum send the average of the gradients since the plain
   auto const& net = tiny_problem();
   auto const m = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
   auto const data = search::data_parallel(net, m.topology(), m.machine());
-  // The parameters never change. Each step's gradient is the first moment if beta1 is 0.
+  // The learning rate is 0, so the parameters never change. If beta1 is 0, the first moment is the
+  // gradient of the last step.
   auto const moments_after = [&](search::plan const& plan, double beta1, double clip,
                                  std::vector<int> const& batches) {
     auto model = nn::place<float>(tiny_gpt, m, plan, 7);
@@ -230,8 +231,8 @@ TEST_CASE("biases, gains and, if wanted, embedding tables are sent exactly") {
         bool const is_matrix = net.spec(i).parameters[k].extents.rank() > 1;
         CHECK(plan[i].parameters[k].wire.is_exact() == (!is_matrix && wire.distorts_squares()));
       }
-    // The embedding and the output embedding share one table. A step reads all positions, so the
-    // embedding of positions is no such table.
+    // The embedding and the output embedding share one embedding table. The parameter with the
+    // positions does not count as an embedding table, since a step reads all its rows.
     auto const tables = sync::encoded{.wire = wire, .exact_tables = true}(net, exact, m.machine());
     for (int i = 0; i < net.size(); ++i)
       for (int k = 0; k < plan[i].parameters.size(); ++k) {

@@ -4,16 +4,18 @@
 
 // Tests the wire power_sgd (plan/wire.hpp):
 //
-// - the result is the orthogonal projection of the sum, which is a contraction; a sum whose rank is
-//   not above that of the factors arrives unchanged,
-// - with error feedback, what was sent is the sum of the gradients minus the last errors, and a
-//   constant gradient is sent more and more exactly,
-// - predicted bytes, recorded bytes and the bytes of MPI calls are equal; gradients that factors do
-//   not make smaller are sent exactly,
-// - a step needs the planned memory; numbers that a float cannot hold are not sent as zeros,
-// - training learns a batch at least half as fast as without the wire, with the predicted bytes and
-//   memory, and has the same bits on both transports, with overlap and in buckets,
-// - a rank larger than the matrix, and a NaN, give an error of one sentence on every rank.
+// - the result is an orthogonal projection of the sum, and so a contraction; a sum whose rank is
+//   not above that of the factors arrives unchanged, except for rounding,
+// - with error feedback, what was sent is the sum of the gradients minus the last errors; if the
+//   gradient is constant, the mean of what was sent comes closer and closer to it,
+// - predicted bytes, recorded bytes and the bytes of MPI calls are equal; a matrix is sent exactly
+//   if its factors have at least half as many elements,
+// - a step needs the planned memory; a sum that is too large for a float does not arrive as zero,
+// - if all steps have the same batch, the loss falls at least half as far as without the wire, with
+//   the predicted bytes and memory, and with the same bits on both transports, with overlap and in
+//   buckets,
+// - factors of a higher rank than the matrix, and a NaN, give an error of one sentence on every
+//   MPI rank.
 
 #include <algorithm>
 #include <cmath>
@@ -118,7 +120,7 @@ TEST_CASE("the sum is projected on few columns, and sums of low rank arrive as t
       double const all = squared_norm(exact), sent = squared_norm(y),
                    lost = squared_norm(minus(exact, y));
       CHECK(lost == doctest::Approx(all - sent).epsilon(1e-4));
-      CHECK(sent >= all * 4.0 / matrix_columns);  // at least the share of four columns among all
+      CHECK(sent >= all * 4.0 / matrix_columns);  // on average, 4 columns have this share
       CHECK(sent < 0.9 * all);
     }
     auto const x = addend_on(m, outer_product(1));
@@ -145,7 +147,7 @@ TEST_CASE("with error feedback, what was sent is the sum of the gradients minus 
   }
   auto const left = to_full(addend_on(m, errors.step(1)));
   CHECK(squared_norm(minus(minus(made, left), sent)) <= 1e-8 * squared_norm(made));
-  CHECK(squared_norm(left) > 0.1 * squared_norm(made));  // the identity is not trivial
+  CHECK(squared_norm(left) > 0.1 * squared_norm(made));  // the errors are not negligible
   CHECK(errors.step(0).size() == static_cast<std::size_t>(2 * matrix_columns));
 
   // The factors of the last run are a better start than random ones: the share of a constant
@@ -184,7 +186,7 @@ TEST_CASE("the factors have the planned bytes, and what gains nothing is sent ex
         bool const pays = world_size() > 1 &&
                           2 * rank * (matrix_rows + matrix_columns) < matrix_rows * matrix_columns;
         CHECK((plan.steps.size() > 0 && plan.steps[0].wire.is_factored()) == pays);
-        auto const exact = to_full(redistribute(x, target));  // perhaps by other steps
+        auto const exact = to_full(redistribute(x, target));  // this plan may have other steps
         if (!pays) CHECK(squared_norm(minus(to_full(y), exact)) <= 1e-10 * squared_norm(exact));
         if (pays && rank == 4 && world_size() == 4)  // both factors are cut evenly
           CHECK(plan.received_bytes(m.topology(), m.coordinate()) ==
@@ -212,7 +214,8 @@ TEST_CASE("a step with factors needs the memory that its plan says") {
       auto const before = m.memory().bytes_in_use();
       auto const y = redistribute(x, to, wire, &errors);
       auto const taken = static_cast<std::int64_t>(m.memory().peak_bytes() - before);
-      // The second step of the plan needs most memory. A tensor that moves alone needs no bucket.
+      // The second step of the plan needs most memory. Its prediction includes the copies of the
+      // second factor and of its sum in a bucket, which a tensor that moves alone does not need.
       std::int64_t const bucket = 2 * 4 * matrix_columns * 4, rounding = 768;
       auto const most = encoded_moving_bytes(plan_redistribution(x, to, wire).plan, m.topology());
       CAPTURE(std::string(to_string(on)) + " " + to_string(wire));
@@ -257,8 +260,8 @@ TEST_CASE("training with factors learns almost as without them, with the planned
       found.push_back(factored_losses(m, plan, train::overlap::none));
       found.push_back(factored_losses(m, plan, train::overlap::as_planned));
       auto const expected = factored_losses(m, exact, train::overlap::none);
-      // If the sums of matrices were lost, learning only the vectors would give a fourteenth of
-      // this.
+      // If the gradients of matrices were lost, only vectors would learn, and the loss would fall
+      // only a fourteenth as far as without the wire.
       CHECK(found[0].front() - found[0].back() > 0.5 * (expected.front() - expected.back()));
       if (world_size() > 1) CHECK(found[0] != expected);
 

@@ -4,11 +4,13 @@
 
 // Tests gradients in rows (sync/rows.hpp):
 //
-// - with SGD and sums by rank, training gives the bits of training with gradients as tensors, also
-//   with several micro-batches, with ids that are all equal, and where a rank has no rows,
-// - a step receives the bytes that step/row_exchange.hpp predicts from the numbers of ids,
-// - both ways of the exchange give the same bits, and the cheaper one is taken,
-// - a step makes no allocation of the table's size, and an exchange needs the planned memory,
+// - with SGD and sums by rank, training gives the bits of training with gradients as tensors, with
+//   several micro-batches, and also if all ids are equal,
+// - an exchange of rows receives the bytes that follow from the ids of all ranks
+//   (step/row_exchange.hpp), also if a rank has no rows,
+// - both ways of the exchange give the same bits, and nearly always the cheaper one is taken,
+// - a step makes no allocation of the table's size, and an exchange needs no more than the planned
+//   memory,
 // - plans and optimizers that cannot have rows are refused.
 
 #include <cmath>
@@ -67,7 +69,7 @@ search::problem problem_of() {
   return any_length(nn::describe<T>(net, batch));
 }
 
-/// Trains for three steps. Returns the losses, and the values of all parameters of this rank.
+/// Trains for three steps. Returns the losses, and this rank's shards of all parameters.
 template <class T, class Optimizer>
 std::vector<T> trained(ashlar::mesh const& m, search::plan const& plan, Optimizer const& how,
                        std::int32_t below, double clip = 1e9) {

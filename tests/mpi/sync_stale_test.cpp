@@ -4,15 +4,15 @@
 
 // Tests trainings with stale parameters (train/stale_training.hpp):
 //
-// - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW, also
-//   if the training settles in between, is saved, or goes on in another trainer, also after steps
-//   whose gradients AdamW has not squared.
-// - While a rank stalls, the others get ahead by the staleness and no further. With a longer
+// - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW. This
+//   also holds if the training settles in between, is saved, or goes on in another trainer, and
+//   after steps whose gradients AdamW has not squared.
+// - While a rank stalls, the others take as many steps as the staleness allows. With a longer
 //   staleness, fewer reads wait.
-// - In the checked mode of the mesh, too, a step with this rank's part of the batch sends letters
-//   only.
+// - In the checked mode of the mesh, too, a step with this rank's part of the batch communicates
+//   only by letters (comm/mpi/mailbox.hpp).
 // - After settle(), all ranks have the same values, and the net has learned.
-// - What needs synchronous steps is refused in one sentence.
+// - What needs synchronous steps is refused with an error of one sentence.
 
 #include <cmath>
 #include <cstring>
@@ -71,7 +71,8 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
   stale_course made;
   {
     train::trainer trainer(model, optimizer, {.schedule = train::warmup_cosine{2, 10, 0.1}});
-    // On 4 ranks, two have more samples than the others. A stale rank reports the loss of its own.
+    // With staleness, a rank reports the mean loss of its own samples. On 4 ranks, two have more
+    // samples than the others, so each loss is weighted by its share of the samples.
     double const share = is_stale(plan) ? double(trainer.part().target.elements()) /
                                               double(model.target_extents().elements())
                                         : 1;
@@ -83,7 +84,7 @@ stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer 
       }
     }
     trainer.settle();
-    trainer.settle();  // does nothing
+    trainer.settle();  // the second call does nothing
   }
   made.values = values_of(model);
   auto const other = tiny_batch(99);
@@ -100,7 +101,7 @@ void check_synchronous_bits(Optimizer const& optimizer) {
     auto const right = trained(m, owners_plan(m, search::synchronous), optimizer);
     sync::owners const one{.among = sync::dealing::one_rank, .staleness = 0};
     for (int const pause : {0, 2, -1}) {
-      // In the last turn, rank 0 owns everything.
+      // In the last turn, rank 0 owns all parameters.
       auto const plan = pause >= 0 ? owners_plan(m, 0)
                                    : one(tiny_problem(), data_plan(m), m.machine());
       auto const found = trained(m, plan, optimizer, pause);
@@ -127,7 +128,8 @@ bool copies_are_equal(ashlar::mesh const& m, Model& model) {
   return equal;
 }
 
-/// Takes `stale_steps` steps. Each trainer takes three of them, before end(trainer) is called.
+/// Takes `stale_steps` steps with several trainers. Each trainer takes at most three of the steps,
+/// and then end(trainer) is called.
 template <class Model, class End>
 void train_in_threes(Model& model, End const& end) {
   for (int first = 0; first < stale_steps; first += 3) {
@@ -194,8 +196,8 @@ TEST_CASE("while a rank stalls, fewer reads wait with a longer staleness") {
     };
     constexpr int steps = 4;
     for (int step = 0; step < steps; ++step) {
-      // Rank 0 stalls until the others can go no further. With a staleness of 4, they reach the
-      // end.
+      // Rank 0 stalls until the others can take no further step. With a staleness of 4, they can
+      // take all steps.
       while (m.rank() == 0 && step == 1 &&
              (!others_have_sent(staleness == 0 ? 2 : steps) ||
               (staleness == 0 && owner.deferred() < m.ranks() - 1))) {
@@ -209,7 +211,7 @@ TEST_CASE("while a rank stalls, fewer reads wait with a longer staleness") {
       }
       trainer.step(tiny_batch(step));
     }
-    m.barrier();  // the reads of settle() do not count
+    m.barrier();  // only reads of steps are counted, not those of settle()
     auto& sum = deferred[staleness == 0 ? 0 : 1];
     sum = owner.deferred();
     m.all_reduce(std::span(&sum, 1));
@@ -237,9 +239,9 @@ TEST_CASE("stale ranks learn, and agree when they settle") {
         CHECK(std::isfinite(report.loss));
         CHECK(report.gradient_norm > 0);
       }
-      CHECK(log.records().empty());  // letters are no transfers
+      CHECK(log.records().empty());  // letters are not recorded as transfers
       trainer.settle();
-      // Every gradient is an update of its own.
+      // Each gradient of each rank has made an update of its own.
       CHECK(trainer.stale()->owner().clock().version() == 12 * m.ranks());
     }
     CHECK(copies_are_equal(m, model));

@@ -6,12 +6,14 @@
 // Tests training with each builder of a synchronization strategy (sync/named.hpp), on meshes of one
 // and two axes:
 //
-// - it equals training on one process, with exactly the collectives that search::schedule predicts,
-// - updated parameters are sent during the next forward pass, with the same bits and bytes,
-// - with sums by rank, and on two ranks with every order of sums, it equals training with
-//   all-reduces bit for bit, on both transports, with and without overlap, also in pipelines, and
-//   also if each parameter has another strategy, drawn at random,
+// - the training equals training on one process, with exactly the collectives that search::schedule
+//   predicts,
+// - updated parameters may be sent during the next forward pass, with the same bits and bytes,
+// - with sums by rank, and on two ranks with every order of sums, the training equals training with
+//   all-reduces bit for bit, on both transports, with and without overlap, and also if the strategy
+//   of each parameter is drawn at random; in pipelines, the losses are equal,
 // - the bytes in its calls of MPI are those that the plan predicts,
+// - what outlasts a step needs the predicted memory,
 // - a checkpoint that was saved under one strategy continues under another one.
 
 #include <cstdlib>
@@ -80,13 +82,14 @@ double loss_of(Model& model) {
   return model.evaluate(half(data.inputs), half(data.targets));
 }
 
-/// The number of steps of a training: ASHLAR_SYNC_STEPS, or three.
+/// Returns the number of steps of a training: the value of ASHLAR_SYNC_STEPS, or three.
 int steps_to_train() {
   char const* const wanted = std::getenv("ASHLAR_SYNC_STEPS");
   return wanted == nullptr ? 3 : std::atoi(wanted);
 }
 
-/// Returns the losses of a training in "losses", and all values afterwards.
+/// Returns the losses of a training under the name "losses" and, unless the plan is a pipeline, all
+/// values after the training.
 template <class T, class Plan>
 values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   auto model = nn::place<T>(tiny_gpt, m, plan, 7);
@@ -108,7 +111,7 @@ values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
 std::vector<search::plan> strategies_of(search::problem const& net, search::plan const& plain,
                                         ashlar::machine const& m) {
   std::vector<search::plan> plans;
-  // The parameters in each builder's plan.
+  // parameters[i] has the choices for all parameters in plans[i].
   std::vector<std::vector<search::parameter_choice>> parameters;
   for (auto const name : sync::names()) {
     plans.push_back(sync::named(name, net, plain, m));
@@ -192,7 +195,7 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
       }
       CHECK(trained<float>(m, plan, train::overlap::as_planned) ==
             trained<float>(m, plan, train::overlap::none));
-      for (int step = 0; step < 3; ++step) {  // all steps move what the plan moves
+      for (int step = 0; step < 3; ++step) {  // every step moves the bytes of the plan
         ashlar::communication_log const log(m);
         trainer.step(tiny_batch(step));
         CHECK(bytes_of(log.records()) == bytes_of(expected_records(net, plan, m)));
@@ -246,7 +249,8 @@ TEST_CASE("the bytes asked of MPI are those of the plan") {
 
 TEST_CASE("what outlasts a step takes the memory that is predicted, and no more in later steps") {
   if (world_size() != 2 && world_size() != 4) return;
-  // The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
+  // The size of each whole tensor in bytes is one of the allocator's block sizes
+  // (support/size_class.hpp), so only small shards are padded.
   auto const net = nn::tied(nn::embedding(256, 64), nn::repeat(2, nn::gpt_block(64, 4)),
                             nn::layer_norm(64), nn::output_embedding(64, 256));
   nn::token_batch const tokens{8, 16, 2};
@@ -275,7 +279,7 @@ TEST_CASE("what outlasts a step takes the memory that is predicted, and no more 
     auto const measured = static_cast<std::int64_t>(in_use - before);
     CAPTURE(name);
     CHECK(measured >= predicted);
-    CHECK(measured <= predicted + 16384);  // the sums of a step, and padding of small shards
+    CHECK(measured <= predicted + 16384);  // adds totals of a step, and padding of shards
   }
 }
 

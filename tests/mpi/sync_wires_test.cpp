@@ -4,13 +4,14 @@
 
 // Tests the wires of plan/wire.hpp:
 //
-// - each wire is the contraction that it states, for blocks of many lengths,
+// - the error of each wire is at most that of its stated contraction, for blocks of many lengths,
 // - redistributions have the values of a reference that encodes every addend by itself, and
 //   predicted bytes, recorded bytes and the bytes of MPI calls are equal, on both transports,
 // - with error feedback, what was sent is the sum of the gradients minus the last error,
-// - training with a wire follows the losses of training without one, with the predicted bytes and
-//   memory, under several strategies; it has the same bits on both transports and with overlap,
-// - a NaN is an error on every rank.
+// - the losses of training with a wire are near those of training without one, and the bytes and
+//   the memory are as predicted, under several strategies; training with a wire has the same bits
+//   on both transports and with overlap,
+// - a NaN in a gradient gives an error on every rank.
 
 #include <cmath>
 #include <cstring>
@@ -47,7 +48,7 @@ using namespace ashlar::placements;
 using ashlar::sbp;
 using ashlar::wire_format;
 
-/// The wires that encode blocks of elements, and all wires.
+/// The wires that encode blocks of elements. Below, `all_wires` also has power_sgd.
 std::vector<wire_format> const block_wires{wires::bf16,    wires::half,     wires::int8,
                                            wires::one_bit, wires::top_k(1), wires::top_k(7)};
 std::vector<wire_format> const all_wires = [] {
@@ -80,7 +81,8 @@ double square(floats const& x) {
   return sum;
 }
 
-/// Returns the addend of a rank, of 2^-10 to 2^10 in magnitude.
+/// Returns the addend of a rank: normal deviates, each times a random power of two from 2^-10 to
+/// 2^10.
 floats addend_of(int rank, std::size_t n, unsigned seed = 0) {
   std::mt19937 random(1000 * seed + static_cast<unsigned>(rank));
   std::normal_distribution<float> normal;
@@ -160,14 +162,14 @@ TEST_CASE("every addend is encoded once, and its owner sums the decoded addends"
     int const p = world_size(), me = world_rank();
     for (std::int64_t const rows : {1, 4, 5, 300})
       for (auto const& wire : block_wires) {
-        if (rows == 1 && p > 2) continue;  // here a sum by columns and a move to rows are cheaper
+        if (rows == 1 && p > 2) continue;  // the plan sums by columns, then moves to rows
         std::int64_t const columns = 9;
         auto const n = static_cast<std::size_t>(rows * columns);
         auto const mine = rows_of(rows, me);
         floats expected;
         for (int r = 0; r < p; ++r) {
           auto addend = part(addend_of(r, n), mine, columns);
-          if (p > 1) addend = decoded(wire, addend);  // one rank sends nothing
+          if (p > 1) addend = decoded(wire, addend);  // one rank alone sends nothing
           if (r == 0) expected = addend;
           else
             for (std::size_t i = 0; i < addend.size(); ++i) expected[i] += addend[i];
@@ -194,7 +196,8 @@ TEST_CASE("every addend is encoded once, and its owner sums the decoded addends"
         CHECK(same_bits(kept, p > 1 ? decoded(wire, expected) : expected));
         CHECK(same_bits(found, to_full(redistribute(back, to))));
 
-        // From P to B, the plan splits the dim that it can split most evenly.
+        // From P to B, the plan sums along the dim that it can split most evenly. This need not be
+        // the rows, so `expected` does not apply.
         auto const sum = redistribute(x, ashlar::value_of<sbp<B>>, wire);
         CHECK(to_full(sum).size() == n);
       }
@@ -218,7 +221,7 @@ TEST_CASE("wires on meshes of several axes move what their plans predict") {
     if (m.axes() != 2) continue;
     auto const values = seeded_integers({7, 10});
     auto const x = placed<float, 2>(m, values, ashlar::value_of<sbp<P, P>>);
-    auto const wire = wires::top_k(1);  // it sends all elements, so it is exact
+    auto const wire = wires::top_k(1);  // this wire sends all elements, so it is exact
     for (auto const* to : {"[S(0),S(0)]", "[B,S(1)]", "[B,B]", "[O(0),S(1)]"}) {
       auto const target = ashlar::parse_placement(to);
       traffic_check check(m);
@@ -238,7 +241,8 @@ TEST_CASE("typed redistributions have wires, and errors if they are given") {
   auto const whole = redistribute(half, sbp<B>{}, sync::wire<sync::top_k<1>>{});
   CHECK(same_bits(to_full(half), to_full(whole)));
 
-  // What was sent is the sum of the gradients minus the last error, for every rank together.
+  // Over all steps, the sum of what arrived is the sum of the gradients of all ranks minus their
+  // last errors.
   for (int which = 0; which < 2; ++which) {
     ashlar::wire_errors errors;
     std::vector<double> sent(120), made(120);
@@ -259,7 +263,7 @@ TEST_CASE("typed redistributions have wires, and errors if they are given") {
       CHECK(std::abs(sent[i] - (made[i] - double(left[i]))) < 1e-2);
       largest = std::max(largest, std::abs(double(left[i])));
     }
-    if (world_size() > 1) CHECK(largest > 1);  // the identity is not trivial
+    if (world_size() > 1) CHECK(largest > 1);  // the errors are not negligible
   }
 }
 

@@ -3,12 +3,12 @@
 // ranks: 1 2 4
 // thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
-// Tests balance losses over several micro-batches (moe_options::balance_over). A loss over two
-// micro-batches must be that of one micro-batch that has the tokens of both. Losses must depend
-// neither on mesh nor on plan nor on how many micro-batches take turns, and training must have the
-// same bits with and without overlap. Gradients must be those of finite differences at fixed
-// routes. Where too few micro-batches take turns, there must be an error. The environment variable
-// ASHLAR_EXPERTS=all runs more plans.
+// Tests balance losses over groups of several micro-batches (moe_options::balance_over). A loss
+// over two micro-batches must be that of one micro-batch that has the tokens of both. Losses must
+// depend neither on mesh nor on plan nor on how many micro-batches take turns, and training must
+// have the same bits with and without overlap. Gradients must be those of finite differences at
+// fixed routes. If the micro-batches that take turns are no whole groups, there must be an error.
+// The environment variable ASHLAR_EXPERTS=all runs more plans.
 
 #include <span>
 
@@ -32,7 +32,7 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-constexpr int balanced_ids = 997;  // so many that no two tokens of a batch have equal gates
+constexpr int balanced_ids = 997;  // so many that tokens seldom have equal ids, and so equal gates
 constexpr nn::moe_options over_two{
     .experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .balance_over = 2, .z_loss = 0.2};
 
@@ -101,7 +101,7 @@ TEST_CASE("a balance loss over two micro-batches is that of one with the tokens 
   auto const both = train_alone(over_two, {2, 3, 2}, 2);
   check_near(both, whole);
   CHECK(!are_near(train_alone(of_one, {2, 3, 2}, 2).balance_losses, whole.balance_losses));
-  // More micro-batches may take turns than a group has.
+  // More micro-batches may take turns than a group of one balance loss has.
   auto const four = train_alone(over_two, {2, 3, 4}, 2);
   CHECK(train_alone(over_two, {2, 3, 4}, 4) == four);
   CHECK(!are_near(train_alone(of_one, {2, 3, 4}, 2).balance_losses, four.balance_losses));
@@ -112,7 +112,8 @@ TEST_CASE("the last group may be smaller") {
   of_one.balance_over = 1;
   of_three.balance_over = 3;
   check_near(train_alone(of_three, {2, 3, 3}, 3), train_alone(of_one, {6, 3, 1}, 1));
-  // In the first step all these trainings have equal parameters and tokens.
+  // In the first step, all these trainings have equal parameters, and their k-th micro-batches have
+  // equal tokens. So `last` is the balance loss of the third micro-batch alone.
   auto const at_first = [](nn::moe_options const& o, int micro_batches) {
     return train_alone(o, {2, 3, micro_batches}, o.balance_over).balance_losses[0];
   };

@@ -28,7 +28,7 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// The experts of all tokens, by the number of the pass and the number of the layer.
+/// The experts of all tokens, by the number of the pass and the number of the dispatch layer.
 using route_book = std::map<std::pair<std::int64_t, int>, std::vector<std::int32_t>>;
 route_book book;
 
@@ -99,7 +99,8 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const&
   return done;
 }
 
-/// Returns how many choices of an expert by a token differ between two trainings.
+/// Returns how many choices of an expert by a token differ between two trainings. Returns at least
+/// a million if the trainings do not have the same passes.
 int turned(route_book const& a, route_book const& b) {
   int count = a.size() == b.size() ? 0 : 1'000'000;
   for (auto const& [at, routes] : a) {

@@ -77,7 +77,7 @@ void check_training(double tolerance) {
   }
 }
 
-/// Returns the programs that the passes make from `p`.
+/// Returns `p` and programs that the optimization passes make from it.
 std::vector<step::program> reordered(step::program const& p) {
   auto const early = step::early_moves(p).made;
   step::overlap_options const options;
@@ -101,7 +101,8 @@ TEST_CASE("the search splits the rows of a single image, and the plan trains") {
     auto const plan = search::optimal(problem, m.topology(), slow);
     CAPTURE(describe(problem, plan));
     auto model = nn::place<double>(small_vgg, m, plan, 7);
-    // On three ranks, the search may split the three channels instead, which is equally fast.
+    // A single rank has no halos. On three ranks, the search may split the three channels instead
+    // of the rows, which is equally fast.
     if (world_size() % 2 == 0) CHECK(halo_exchanges(model.program()) > 0);
     auto whole = nn::place<double>(small_vgg, m, plan_source(problem, m).whole(), 7);
     train::trainer split(model, train::adam_w{.lr = 0.01}), right(whole, train::adam_w{.lr = 0.01});

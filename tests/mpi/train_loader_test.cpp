@@ -77,7 +77,7 @@ std::string npy(std::string const& type, std::string const& shape, std::string c
          data;
 }
 
-/// Returns the whole batch of a step, according to the rule in the comment of the loader.
+/// Returns the whole batch of a step, by the rule for the order of sequences in train/loader.hpp.
 train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t seed,
                                 std::int64_t step) {
   auto const sequences = (static_cast<std::int64_t>(tokens.size()) - 1) / 4;
@@ -93,7 +93,7 @@ train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t se
 }
 
 /// Returns how many tokens of the file the rank with this part must read for the two micro-batches
-/// of a step.
+/// of a step. The target of a token is the next token of the file.
 std::int64_t tokens_of_part(nn::batch_part const& p) {
   std::int64_t n = 0;
   for (std::int64_t row = 0; row < 3; ++row) {
@@ -106,7 +106,7 @@ std::int64_t tokens_of_part(nn::batch_part const& p) {
     add(p.target, 1);
     n += static_cast<std::int64_t>(columns.size());
   }
-  return 2 * n;  // a batch has two micro-batches
+  return 2 * n;
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ TEST_CASE("every rank reads its part of the same batches, from every kind of fil
         CHECK(data.bytes_read() == 4 * tokens_of_part(trainer.part()) * sizes[f]);
         CHECK(data.position(4) == train::data_position{1, 9});
       }
-      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row needs one token more
+      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // 4 inputs and one more target
         CHECK(tokens_of_part(trainer.part()) == 2 * 5 * trainer.part().input[0].size);
     }
   }

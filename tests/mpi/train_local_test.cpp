@@ -49,7 +49,8 @@ std::int64_t same_bits(Whole& a, Part& b, Batches const& batch_of) {
     CHECK(made.gradient_norm == expected.gradient_norm);
   }
   CHECK(values_of(a) == values_of(b));
-  CHECK(whole.step(batch_of(2)).loss == parts.step(batch_of(2)).loss);  // also takes whole batches
+  // The trainer `parts` also takes whole batches.
+  CHECK(whole.step(batch_of(2)).loss == parts.step(batch_of(2)).loss);
   return parts.part().input.elements();
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests a network that ends with a loss layer of its own, the mean squared error. Every plan must
-// give the loss of one process. This loss must equal the value computed by hand from the
-// predictions.
+// Tests a network that ends with a loss layer of its own, the mean squared error. Under every plan,
+// training must have the losses of one process. The loss of evaluate() must equal the value that
+// the test computes from the predictions.
 
 #include <random>
 

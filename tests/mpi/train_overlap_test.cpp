@@ -55,7 +55,8 @@ outcome walk(Model& model, step::program const& p, Data const& data) {
                  to_string(r.axes, model.mesh().topology())] += r.received_bytes;
     made.collectives = log.records().size();
   }
-  // Also all moves of a bucket, which begin together, have their times.
+  // Every action must have a time, also each of the moves of a bucket, which begin together. A
+  // missing time would be out of order.
   auto const& times = walker.times();
   CHECK(std::is_sorted(times.begin(), times.begin() + walker.first_update(),
                        [](auto const& a, auto const& b) { return a.start < b.start; }));
@@ -147,7 +148,8 @@ TEST_CASE("a net with branches under every pass") {
 
 TEST_CASE("a program runs as it was built, whatever machine the mesh has by then") {
   if (world_size() != 4) return;
-  // Sums over both axes are fastest if most of their bytes move along the fast axis.
+  // Sums over both axes are fastest if most of their bytes move along the fast axis. So the plans
+  // for these two machines differ.
   constexpr ashlar::machine fast_nodes{{1e-12, 1e-9}, {1e-12, 1e-6}, 1e11, 1e10, 0},
       fast_network{{1e-12, 1e-6}, {1e-12, 1e-9}, 1e11, 1e10, 0};
   auto const net = nn::chain(nn::linear(5, 8), nn::gelu(), nn::linear(8, 6));

@@ -4,11 +4,11 @@
 // thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
 // Tests what a trainer reports about mixtures of experts, and training with given routes. Under all
-// plans, the losses of routers, the loads and the dropped routes must be those of one process.
-// Gradients at given routes must be those of the whole loss. Recorded routes can be replayed.
-// Another batch on one rank, and logits that are not finite, must give the same error on every
-// rank; the latter also in a pipeline. The environment variable ASHLAR_EXPERTS=all runs more random
-// plans.
+// plans, the losses of routers and the dropped routes must be those of one process. Gradients at
+// given routes must be those of the loss of the net plus the losses of the router. Routes that were
+// recorded under one plan must be usable under another. If one rank has another batch, or if logits
+// are not finite, every rank must get the same error. For logits, this is also tested in a
+// pipeline. The environment variable ASHLAR_EXPERTS=all runs more random plans.
 
 #include <limits>
 
@@ -34,7 +34,7 @@ namespace train = ashlar::train;
 
 constexpr nn::token_batch routed_batch{4, 3, 2};
 constexpr int passes = 4;  // two steps of two micro-batches
-constexpr int ids = 997;   // so many token ids that no two tokens of a batch have equal gates
+constexpr int ids = 997;   // so many token ids that equal tokens, and so equal gates, are rare
 
 auto routed_net(nn::moe_options const& o) {
   return nn::chain(nn::embedding(ids, 4, nn::no_positions), nn::moe(4, o), nn::linear(4, 5));
@@ -138,7 +138,7 @@ TEST_CASE("loads that are hard for some rank: right under all plans, and no hang
   check_reports(five, book_of(5, 1, [](int, int, int) { return 4; }));
   // Tokens go to experts 0 and 1.
   check_reports(five, book_of(5, 1, [](int, int t, int) { return t % 2; }));
-  check_reports(five,  // only the tokens of the first rank have experts
+  check_reports(five,  // only the tokens of the first sequence have experts
                 book_of(5, 1, [](int b, int t, int) { return t < 3 ? (b + t) % 5 : -1; }));
   check_reports(three, book_of(3, 3, [](int, int, int k) { return k; }));  // every token to all
   // Every choice of every token is dropped, so no expert gets a token.
@@ -236,7 +236,7 @@ TEST_CASE("recorded routes are those that another plan takes, and can be replaye
     }
     auto const again = reports_of(o, m, plan, book);
     for (std::size_t s = 0; s < 2; ++s) CHECK(near(again[s].loss, losses[s], 1e-11));
-    // This net's router would choose other experts, but the routes of the book are used.
+    // With the seed 8, the router would choose other experts, but the routes of the book are used.
     for (std::size_t s = 0; s < 2; ++s) {
       auto const as = train::overlap::as_planned;
       auto const given = reports_of(o, m, plan, book, as, 8)[s];

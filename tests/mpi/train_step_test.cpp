@@ -207,8 +207,9 @@ TEST_CASE("evaluate returns one number for any number of samples, in parts of th
       model.evaluate(inputs.first(4 * samples), targets.first(4 * samples));
       return log.records().size();
     };
-    // There is one forward pass for 3 samples, and two for 6. There are three for 5, since one runs
-    // on copies of the last sample. There is always one all-reduce.
+    // There is one forward pass for 3 samples, and two for 6. There are three for 5: the second is
+    // filled up with a copy of the last sample, and the third runs on copies of this sample only,
+    // whose loss is subtracted (nn/mean_loss.hpp). There is always one all-reduce.
     CHECK(moves(6) - moves(3) == moves(5) - moves(6));
     CHECK(2 * moves(3) - moves(6) == 1);
 
@@ -297,7 +298,7 @@ TEST_CASE("a loss or gradient that is not finite is an error on all ranks and ch
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
-  // Puts a NaN into the last row of the second micro-batch.
+  // This is a value in the last row of the second micro-batch. The loop below changes it, too.
   bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();
   on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(5);

@@ -101,7 +101,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
       std::mt19937 random(on == transport::messages ? 6 : 7);
       plans.push_back(source.random(random));
       if (all || world_size() <= 4) plans.push_back(source.random(random));
-      else plans.erase(plans.begin() + (on == transport::messages));  // many ranks are slow
+      else plans.erase(plans.begin() + (on == transport::messages));  // saves time on many ranks
       for (auto const& plan : plans) {
         CAPTURE(describe(problem, plan));
         recomputed += plan.recomputed > 0;
@@ -207,7 +207,7 @@ TEST_CASE("steps in turns need at most the predicted memory") {
         CAPTURE(measured);
         CAPTURE(predicted);
         CAPTURE(plan.memory);
-        // The prediction does not count statistics and the losses of rows.
+        // The prediction counts neither statistics nor the losses of rows.
         CHECK(measured <= predicted + 32768);
         CHECK(double(measured) >= 0.6 * double(predicted));
         if (overlap == train::overlap::none) CHECK(measured <= plan.memory);
