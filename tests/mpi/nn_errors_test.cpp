@@ -65,6 +65,9 @@ TEST_CASE("layers that do not fit their input") {
         "concatenated with x along dim 2. It may change the extent of this dim only.");
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
         "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
+  CHECK(described(nn::embedding((std::int64_t{1} << 31) + 1, 1), {3, 4}) ==
+        "nn::embedding: the vocabulary has 2147483649 tokens, but a token is a number from 0 to "
+        "2^31 - 1.");
   CHECK(described(nn::attention_core(), {3, 4, 6}) ==
         "nn::attention_core: the input is 3x4x6 but must be [batch, seq, heads, 3 head_dim], or "
         "[batch, height, width, heads, 3 head_dim] for images.");
@@ -173,6 +176,11 @@ TEST_CASE("ranks that disagree on the machine or on the plan all get an error") 
     CHECK(has(message_of([&] { m.set_machine(machine); }),
               "mesh: the ranks give different machines: rank "));
   }
+  auto wrong = m.machine();
+  wrong.memory_bandwidth = 0;
+  CHECK(has(message_of([&] { m.set_machine(wrong); }),
+            "mesh: the machine's memory_bandwidth is 0, but must be a number from 1 to 1e+30."));
+  CHECK(m.machine() == ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}).machine());
   auto plan = plan_source(problem, m).whole();
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(has(message_of([&] { nn::place<double>(net, m, plan); }),

@@ -351,6 +351,9 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
       "B) has dx as P(max), but gradients add up: write partial(), split(dim, 0) or broadcast().");
   both([](auto& s) { s.rows = {}; }, "gain: the spec has no rows, so no plan can place the layer. "
                                      "Add at least the row in which every tensor is replicated.");
+  both([](auto& s) { s.turns_together = 0; },
+       "gain: layer_spec::turns_together is 0, but must be 1 or more: it is the number of "
+       "micro-batches whose forward passes come before their backward passes.");
   both(
       [](auto& s) {
         s.halo = {2, {3, 1, 1}};

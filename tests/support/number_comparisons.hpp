@@ -16,7 +16,8 @@
 
 namespace ashlar_test {
 
-/// Returns equal(x, a) for tensors, and x == a for numbers.
+/// Returns x == y if both are numbers. Otherwise at least one of them is a tensor, and this returns
+/// equal(x, y).
 template <class X, class Y>
 auto are_equal(X const& x, Y const& y) {
   if constexpr (std::is_arithmetic_v<X> && std::is_arithmetic_v<Y>) return x == y;

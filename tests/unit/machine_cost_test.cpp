@@ -5,6 +5,7 @@
 // algorithms that the test simulates message by message. Also tests α (the latency) and β (the
 // seconds per byte) of a group of ranks on a mesh of nodes.
 
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/machine/gemm.hpp>
 #include <ashlar/machine/link.hpp>
+#include <ashlar/machine/machine_fault.hpp>
 #include <ashlar/machine/slowest.hpp>
 
 using ashlar::collective;
@@ -247,4 +249,35 @@ TEST_CASE(
   CHECK(ashlar::gemm_seconds(on, 0, 0, 5, 5) == 0);
   // A thin product is slower than a cube with the same number of operations.
   CHECK(ashlar::gemm_stretch(on, 10, 1000, 100) > ashlar::gemm_stretch(on, 100, 100, 100));
+}
+
+TEST_CASE("a figure of a machine that is outside of its limits is named") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  static_assert(!fault_of(ashlar::machine{}) && !fault_of(ashlar::machines::gpu_cluster));
+  auto const named = [](auto change) {
+    ashlar::machine it;
+    change(it);
+    auto const wrong = fault_of(it);
+    return wrong ? name_of(wrong) : "";
+  };
+  using ashlar::machine;
+  CHECK(named([](machine& it) { it.flops = 1; }) == "");
+  CHECK(named([](machine& it) { it.flops = 0; }) == "flops");
+  CHECK(named([](machine& it) { it.flops = nan; }) == "flops");
+  CHECK(named([](machine& it) { it.memory_bandwidth = infinite; }) == "memory_bandwidth");
+  CHECK(named([](machine& it) { it.intra.alpha = -1e-9; }) == "intra, alpha");
+  CHECK(named([](machine& it) { it.inter.beta = nan; }) == "inter, beta");
+  CHECK(named([](machine& it) {
+          it.inter_of.set(collective::permute, {infinite, 0});
+        }) == "inter, permute, alpha");
+  CHECK(named([](machine& it) { it.intra_of.of[0].beta = nan; }) == "");  // it is not given
+  CHECK(named([](machine& it) { it.gemm_half = -1; }) == "gemm_half");
+  CHECK(named([](machine& it) { it.flow = -1; }) == "flow");
+  CHECK(named([](machine& it) { it.memory = -1; }) == "memory");
+  ashlar::machine slow;
+  slow.flops = 0.5;
+  CHECK(text_of(fault_of(slow)) == "is 0.5, but must be a number from 1 to 1e+30.");
+  CHECK_THROWS_WITH(check_machine(slow, "search"),
+                    "search: the machine's flops is 0.5, but must be a number from 1 to 1e+30.");
 }

@@ -97,6 +97,19 @@ TEST_CASE("the largest accepted problems have finite figures") {
   }
 }
 
+TEST_CASE("a machine whose prices could not be compared") {
+  ashlar::machine no_rate;
+  no_rate.flops = 0;
+  auto const net = mlp(3, 4, 2);
+  for (auto const* const mesh : {"gpu=2", "a=2,b=2,c=2"})
+    for (bool const overlap : {false, true}) {
+      auto searched = net;
+      searched.overlap = overlap;
+      CHECK(has(message_of([&] { optimal(searched, parse_topology(mesh), no_rate); }),
+                "search: the machine's flops is 0, but must be a number from 1 to 1e+30."));
+    }
+}
+
 TEST_CASE("residuals whose ends do not fit each other") {
   auto const net = block_net(1, {4, 6}, 8);
   for (int const partner : {-1, 1, 3, 100}) {

@@ -230,6 +230,11 @@ TEST_CASE("encoded sends matrices below the rank exactly, and refuses a rank tha
     search::predict(by_hand, net, m);
     CHECK(by_hand.seconds > 0);
   }
+  auto const whole = ashlar::parse_placement("[P]");
+  ashlar::shape const most{1 << 16, 1 << 16}, more{1 << 16, (1 << 16) + 1};
+  CHECK(ashlar::wire_fault(wires::top_k(10), most, whole, mesh) == nullptr);
+  CHECK(ashlar::wire_fault(wires::top_k(10), more, whole, mesh) != nullptr);
+  CHECK(ashlar::wire_fault(wires::int8, more, whole, mesh) == nullptr);
 }
 
 }  // namespace ashlar_test

@@ -37,6 +37,7 @@
 #include <ashlar/comm/transfer_timer.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/machine/fingerprint.hpp>
+#include <ashlar/machine/machine_fault.hpp>
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
@@ -122,11 +123,12 @@ class basic_mesh {
   ashlar::machine const& machine() const { return state_->priced_on; }
   /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
   /// every rank if the ranks give different machines, because the ranks would then choose different
-  /// plans and deadlock. Also throws on a part of a mesh, because all ranks of the whole mesh price
-  /// the crossings from and to the part. Parts that exist already keep their machine.
+  /// plans and deadlock, or if a figure is outside of its limits. Also throws on a part of a mesh:
+  /// all ranks price the crossings from and to it. Parts that exist already keep their machine.
   void set_machine(ashlar::machine const& m) const {
     detail::require_whole_for_machine(*state_);
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
+    check_machine(m, "mesh");
     state_->priced_on = m;
     state_->plans.clear();
     state_->cross_plans.clear();
@@ -320,7 +322,7 @@ class basic_mesh {
   int next_crossing(basic_mesh<Other> const& target) const {
     refuse_forbidden_crossing();
     target.refuse_forbidden_crossing();
-    return 2 * state_->whole_mesh().crossings++ + 1;
+    return detail::next_crossing_number(state_->whole_mesh());
   }
   /// Throws ashlar::error if communication is forbidden on this mesh. Code that requests a crossing
   /// calls this before it changes anything, since the crossing itself may begin later.

@@ -38,6 +38,9 @@ class embedding {
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() != 2)
       throw error("nn::embedding", "the input is " + to_string(x) + " but must be [batch, seq].");
+    if (vocabulary_ > std::int64_t{1} << 31)
+      throw error("nn::embedding", "the vocabulary has " + std::to_string(vocabulary_) +
+                                       " tokens, but a token is a number from 0 to 2^31 - 1.");
     search::layer_spec s;
     s.name = "embedding";
     s.x = x;

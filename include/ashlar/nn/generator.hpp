@@ -185,7 +185,7 @@ class generator {
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto last = after_untaken(prompt);
     auto const before = cache_.tokens + static_cast<std::int64_t>(last.size() / sequences);
-    if (before + count - 1 > options_.most_tokens) refuse_more(before, count - 1);
+    if (count - 1 > options_.most_tokens - before) refuse_more(before, count - 1);
     std::vector<std::int32_t> made(sequences * static_cast<std::size_t>(count));
     for (std::size_t k = 0; k < made.size() / sequences; ++k) {
       auto const logits = take(last);

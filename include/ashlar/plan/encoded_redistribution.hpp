@@ -69,6 +69,9 @@ constexpr bool saves_half(factor_extents const& f) {
 constexpr char const* wire_fault(wire_format const& wire, shape const& extents,
                                  placement const& from, topology const& t) {
   if (char const* const wrong = number_fault(wire)) return wrong;
+  if (wire.kind == wire_kind::top_k && extents.elements() > std::int64_t{1} << 32)
+    return "the wire top_k numbers elements with 32 bits, but this tensor has more than 2^32. Use "
+           "another wire.";
   if (!wire.is_factored() || extents.rank() < 2) return nullptr;
   auto const f = largest_factors(extents, t, from, wire);
   return f.rank < wire.rank && f.elements() > 0

@@ -45,7 +45,9 @@ struct product_letters {
 struct gemm_extents {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 
-  constexpr double operations() const { return 2.0 * double(batch) * double(m * n) * double(k); }
+  constexpr double operations() const {
+    return 2.0 * double(batch) * double(m) * double(n) * double(k);
+  }
   friend constexpr bool operator==(gemm_extents const&, gemm_extents const&) = default;
 };
 

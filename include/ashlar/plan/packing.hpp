@@ -33,7 +33,7 @@ inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 /// Returns an upper bound of the bytes of a rank's communication buffers if every two of `ranks`
 /// MPI processes exchange at most `block` bytes.
 constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
-  return 2 * ranks * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
+  return std::int64_t{2} * ranks * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in an all_reduce of
@@ -73,7 +73,7 @@ constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;
   if (shard_bytes <= packing_chunk_bytes) return whole;
-  std::int64_t const chunks = 4 * ranks * packing_chunk_bytes;
+  std::int64_t const chunks = std::int64_t{4} * ranks * packing_chunk_bytes;
   std::int64_t const rounds = 2 * whole < chunks ? 2 * whole : chunks;
   return rounds > whole ? rounds : whole;
 }

@@ -48,7 +48,7 @@ class chain_model {
       : net_(net), paths_(prices(net, t, m, moves)),
         class_of_(static_cast<std::size_t>(net.size())),
         list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
-    check_problem(net, t);
+    check_problem(net, t, m);
     detail::demand_settled_ties(net);
     if constexpr (Paths::orders != shard_orders::all) paths_.use(net);
     of_layer_ = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));

@@ -21,6 +21,7 @@
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 
+#include <ashlar/machine/machine_fault.hpp>
 #include <ashlar/step/check_turns.hpp>
 #include <ashlar/support/checked.hpp>
 
@@ -125,9 +126,11 @@ constexpr void check_branch(basic_problem<N> const& net, int i) {
 
 }  // namespace detail
 
-/// Throws ashlar::error if the problem cannot be searched on mesh `t`.
+/// Throws ashlar::error if the problem cannot be searched on mesh `t`, or if a figure of the
+/// machine is outside of its limits (machine_fault.hpp).
 template <int N>
-constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
+constexpr void check_problem(basic_problem<N> const& net, topology const& t, machine const& m) {
+  check_machine(m, "search");
   if (net.size() == 0)
     detail::refuse_problem("the chain has no layers. Describe a net with one or more.");
   if (net.in_flight < 1)

@@ -49,7 +49,7 @@ inline plan hidup(problem const& net, topology const& t, machine const& m) {
   problem duplex = net;
   duplex.interleaved = 2;
   duplex.overlap = false;
-  detail::check_overlapped(duplex, t);
+  detail::check_overlapped(duplex, t, m);
   return detail::best_storage(duplex, t, false, [&](problem const& settled) {
     turn_model model(settled, t, m,
                      [&](int, layer_choice const& c) { return splits_one_dim(c, t); });

@@ -51,7 +51,7 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
             " supports " + at_most_exact_axes() +
             ", because the number of choices of a layer grows exponentially with the number of "
             "axes. Merge axes of one tier.");
-  check_problem(net, t);
+  check_problem(net, t, m);
   if (has_branches(net) && t.axes() > most_axes_of_branches)
     refuse_branches("search::optimal",
                     "on more than " + std::to_string(most_axes_of_branches) + " mesh axes",
@@ -86,7 +86,7 @@ constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology 
                                           Fastest const& fastest_by_roles, Watch& watch) {
   if (has_settled_ties(net) || !is_exact_on(t))
     return settled_plan(net, t, m, filter, fastest_by_roles, watch);
-  check_problem(net, t);
+  check_problem(net, t, m);
   one_storage<Watch> part{watch, effort_of(watch)};
   auto const found = best_storage(
       net, t, !std::is_same_v<Filter, any_choice>,

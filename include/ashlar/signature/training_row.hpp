@@ -201,9 +201,9 @@ constexpr training_table embedding_training_rows(bool positions) {
   for (auto const& f : embedding_signatures(2)) {
     auto const ids = f.in[0], words = f.in[1];
     if (words.is_partial()) continue;
-    if (ids.is_split_of(0)) {  // split by sequence: every rank needs all positions
+    if (ids.is_split_of(0)) {  // the batch is split: every rank needs all positions
       push(ids, f.out, f.out, words, partial(), broadcast(), partial());
-    } else if (ids.is_split_of(1)) {  // split by position: each rank needs only its own
+    } else if (ids.is_split_of(1)) {  // positions are split: each rank needs only its own
       push(ids, f.out, f.out, words, partial(), split(0, 0), split(0, 0));
     } else if (words.is_split_of(1)) {  // features are split
       push(ids, f.out, split(feature, 0), words, split(1, 0), split(1, 0), split(1, 0));

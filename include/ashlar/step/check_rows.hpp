@@ -122,6 +122,11 @@ constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)
     throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Add at "
                                 "least the row in which every tensor is replicated.");
+  if (spec.turns_together < 1)
+    throw error(spec.name.text, "layer_spec::turns_together is " +
+                                    std::to_string(spec.turns_together) +
+                                    ", but must be 1 or more: it is the number of micro-batches "
+                                    "whose forward passes come before their backward passes.");
   if (spec.halo.dim >= 0) step_detail::check_halo(spec);
   if (spec.blocks.dim >= 0) step_detail::check_blocks(spec);
   int const parameters = spec.parameters.size(), statistics = spec.statistics.size();

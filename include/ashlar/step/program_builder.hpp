@@ -146,7 +146,7 @@ class program_builder : public halo_writer {
                  own.master[k] >= 0 ? own.master[k] : own.stored[k]);
       }
   }
-  /// Adds the redistributions of updated parameters to where they are stored.
+  /// Adds the redistributions that bring updated parameters to their storage placements.
   constexpr void renew(int first, int last) { visit_once(phase::renew, first, last); }
   constexpr program finished() const { return with_releases(made_); }
 

@@ -81,6 +81,9 @@ class loader {
     length_ = x[1];
     auto const& logits = model.problem().spec(model.problem().size() - 1).x;
     if (vocabulary_ == 0) vocabulary_ = logits[logits.rank() - 1];
+    if (vocabulary_ < 0 || vocabulary_ > std::int64_t{1} << 31)
+      throw error("train::loader", "the vocabulary has " + std::to_string(vocabulary_) +
+                                       " tokens, but a token is a number from 0 to 2^31 - 1.");
     auto const& mesh = model.mesh();
     work_together(mesh, "train::loader", "reads a file", [&] {
       file_ = std::make_unique<token_file>(path, options.format);

@@ -19,10 +19,10 @@
 // links for single collectives, no gemm_half and no flow. Unknown keys are errors, so that misspelt
 // keys are not ignored.
 
-#include <cstdio>
 #include <limits>
 
 #include <ashlar/io/json/json_file.hpp>
+#include <ashlar/machine/machine_fault.hpp>
 #include <ashlar/machine/presets.hpp>
 
 namespace ashlar::io {
@@ -31,26 +31,8 @@ inline constexpr int machine_version = 2;
 
 namespace detail {
 
-/// Returns entry `key` of j. Throws ashlar::error if it is not a number from `least` to `most`.
-/// Within the limits that the functions below give, no price of a step overflows.
-inline double number_at(nlohmann::json const& j, char const* key, double least, double most) {
-  double const value = j.at(key).get<double>();
-  if (value >= least && value <= most) return value;
-  char text[80];
-  std::snprintf(text, sizeof text, "is %g, but must be a number from %g to %g.", value, least,
-                most);
-  throw error(key, text);
-}
-
 inline link link_of(nlohmann::json const& j) {
-  constexpr double most_seconds = 1e6;
-  return {number_at(j, "alpha", 0, most_seconds), number_at(j, "beta", 0, most_seconds)};
-}
-
-/// Returns entry `key` of j. The entry is an amount per second, such as flops, and must be between
-/// 1 and 1e30.
-inline double rate_at(nlohmann::json const& j, char const* key) {
-  return number_at(j, key, 1, 1e30);
+  return {j.at("alpha").get<double>(), j.at("beta").get<double>()};
 }
 
 /// Returns the JSON form of one tier of links (inside a node, or between nodes). It has alpha and
@@ -124,15 +106,16 @@ inline machine machine_of(nlohmann::json const& j) {
   int const version = first ? 1 : machine_version;
   read_tier(j, "intra", version, m.intra, m.intra_of);
   read_tier(j, "inter", version, m.inter, m.inter_of);
-  m.flops = rate_at(j, "flops");
-  if (!first) m.gemm_half = number_at(j, "gemm_half", 0, 1e30);
-  m.memory_bandwidth = rate_at(j, "memory_bandwidth");
-  if (j.contains("flow")) m.flow = number_at(j, "flow", 0, 1e6);
+  m.flops = j.at("flops").get<double>();
+  if (!first) m.gemm_half = j.at("gemm_half").get<double>();
+  m.memory_bandwidth = j.at("memory_bandwidth").get<double>();
+  if (j.contains("flow")) m.flow = j.at("flow").get<double>();
   auto const& memory = j.at("memory");
   if (!memory.is_number_integer() || memory < 0 ||
       memory > std::numeric_limits<std::int64_t>::max())
     throw error("memory", "must be a whole number of bytes, or 0 for no limit.");
   m.memory = memory.get<std::int64_t>();
+  if (auto const wrong = fault_of(m)) throw error(name_of(wrong), text_of(wrong));
   return m;
 }
 

@@ -169,12 +169,12 @@ class overlapped_search {
 /// Throws ashlar::error if the problem fails the checks of check_turns.hpp or check_problem.hpp,
 /// has a branch, may update parameters apart from their storage, or lets too many micro-batches
 /// take turns.
-inline void check_overlapped(problem const& net, topology const& t) {
+inline void check_overlapped(problem const& net, topology const& t, machine const& m) {
   check_turns(net, "search");
   problem serial = net;
   serial.overlap = false;
   serial.interleaved = net.interleaved > 0 ? net.interleaved : least_turns(net);
-  check_problem(serial, t);
+  check_problem(serial, t, m);
   demand_no_branches(net, "search::optimal for the least overlapped time");
   if (net.updates_apart)
     throw error("search::optimal",
@@ -193,7 +193,7 @@ inline void check_overlapped(problem const& net, topology const& t) {
 template <class Filter, class Serial, class Watch>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
                      Serial const& find_serial, Watch& watch) {
-  check_overlapped(net, t);
+  check_overlapped(net, t, m);
   int const least = net.interleaved > 0 ? net.interleaved : least_turns(net);
   int const most = std::min(4, net.micro_batches);
   auto const serial = [&](problem const& one) {

@@ -18,10 +18,10 @@
 
 namespace ashlar::pipelines {
 
-/// Returns the interleaved schedule. Throws ashlar::error unless the number of micro-batches is a
-/// multiple of the number of positions.
+/// Returns the interleaved schedule. Throws ashlar::error unless there is a position, and the
+/// number of micro-batches is a multiple of the number of positions.
 constexpr schedule interleaved(int positions, int micro_batches, int chunks) {
-  if (micro_batches % positions != 0)
+  if (positions < 1 || micro_batches % positions != 0)
     throw error("pipelines::interleaved",
                 std::to_string(micro_batches) + " micro-batches cannot go in groups of " +
                     std::to_string(positions) +
