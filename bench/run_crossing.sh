@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/crossing.md. It simulates nodes to repeat figures 5, 6 and 8 of the
-# paper on cross-mesh resharding (Zhuang et al. 2022) with tests/smpi/crossing.cpp. It compares
-# orders of crossings with bench/crossing.
+# Updates the page bench/results/crossing.md. On simulated nodes, tests/smpi/crossing.cpp repeats
+# figures 5, 6 and 8 of the paper on cross-mesh resharding (Zhuang et al. 2022). bench/crossing
+# compares algorithms that order the tasks of a crossing.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

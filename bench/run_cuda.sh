@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the page bench/results/cuda.md, on a machine with a GPU: builds the benchmarks of
-# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 can import it), and
-# writes the tables of the page. Without a GPU it changes nothing and exits with 77.
+# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 can import PyTorch),
+# and writes the tables of the page. Without a GPU the script changes nothing and exits with 77.
 set -euo pipefail
 
 usage() {
@@ -155,7 +155,8 @@ run_parts() {
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --seconds 0
   part 'kernels of PyTorch' 60 python3 bench/cuda/torch_passes.py --beside "$(csv passes)" \
     --csv "$(csv torch_passes)" ${sizes[@]+"${sizes[@]}"}
-  # The libraries take turns in two rounds, so that a falling clock rate of the GPU affects both.
+  # Our library and PyTorch take turns in two rounds, so that a falling clock rate of the GPU
+  # affects both.
   brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
   for round in 1 2; do
     part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \

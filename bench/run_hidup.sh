@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/hidup.md: builds bench/hidup, runs it, and writes tables with its
+# Updates the page bench/results/hidup.md: builds and runs bench/hidup, and writes tables with its
 # figures beside the figures of the HiDup paper.
 set -euo pipefail
 

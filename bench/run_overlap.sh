@@ -2,8 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/overlap.md: builds bench/overlap, runs it, and writes the
-# tables.
+# Updates the page bench/results/overlap.md: builds and runs bench/overlap, and writes the tables.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/pipeline_simulated.md: simulates steps of pipelines on
-# clusters.
+# Updates the tables of bench/results/pipeline_simulated.md: simulates training steps of pipelines
+# on clusters.
 set -euo pipefail
 
 usage() {
@@ -86,8 +86,8 @@ if [ "$report" = no ]; then
 fi
 
 # rows <column> <name>: prints the rows of the file NAME.txt. <column> is the text of their first
-# column. The last two columns are the speed relative to Signal, which sends next to nothing, and
-# the speed relative to Alpa.
+# column. The last two columns are the speed relative to Signal, which sends almost nothing, and the
+# speed relative to Alpa.
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n

@@ -66,8 +66,8 @@ table_of() {
 }
 
 # noise: prints how much more than the optimum a plan costs if it was searched with wrong parameters
-# of the machine. The first table has a row for each net and mesh. After it come a line about the
-# cells above 102 % and a table with a row for each kind of error.
+# of the machine. The first table has a row for each net and mesh. Below it are a line that names
+# the cells above 102 % and a table with a row for each kind of error.
 noise() {
   awk -F, '
     NR == 1 { next }

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compares training steps of ashlar with those of PyTorch's DistributedDataParallel (gloo) on the
-# CPU, with one thread for each rank: a GPT and a small VGG, from the same weights on the same
-# batches, in turns in one run.
+# CPU, with one thread for each rank. The two libraries train a GPT and a small VGG in turns, from
+# the same weights and on the same batches.
 set -euo pipefail
 
 usage() {

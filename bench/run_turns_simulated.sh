@@ -49,8 +49,8 @@ simulate() {
 
 # simulate_mesh <mesh>: simulates the steps on one mesh, for several ratios of work to
 # communication. The program divides a step into pieces, and transfers progress only between two
-# pieces. On more than 8 ranks a step takes minutes to simulate, so these meshes have fewer ratios,
-# and their steps have fewer pieces.
+# pieces. On more than 8 ranks a step takes minutes to simulate, so meshes of more than 8 ranks have
+# fewer ratios, and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
   local of_mesh=("${subjects[@]}")

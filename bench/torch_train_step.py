@@ -152,7 +152,8 @@ torch.distributed.init_process_group("gloo", init_method=f"file://{os.path.abspa
                                      world_size=ranks)
 parallel = model if options.no_ddp else nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
 
-# Ashlar applies weight decay to all parameters except biases and gains, which have one dimension.
+# As in ashlar, weight decay applies to all parameters except biases and gains, which are the
+# parameters with one dimension.
 decays = [p for p in model.parameters() if p.dim() > 1]
 others = [p for p in model.parameters() if p.dim() == 1]
 optimizer = torch.optim.AdamW([{"params": decays, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}],

@@ -67,8 +67,8 @@ done
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 # part <name> <command>...: runs one part of --thorough, and records its time and result. A part
-# that has passed with the same files is not run again, so the same command continues an interrupted
-# run.
+# that has passed with the same files is not run again, so an interrupted run of --thorough can be
+# continued by starting it again.
 summary=() worst=0 passed=build/thorough_passed.txt
 part() {
   local name="$1" begin=$SECONDS result=passed log earlier
@@ -94,8 +94,8 @@ state_of_files() {
 }
 
 # fuzz: passes a million inputs to each of two fuzz targets, the readers of JSON and the readers of
-# text. The targets run at the same time, and each begins with a copy of its corpus. When both have
-# ended, prints the output of each.
+# text. The targets run at the same time, and each begins with a copy of its corpus. When both
+# targets have ended, prints the output of each of them.
 fuzz() {
   local folder=build/fuzz name jobs=() status=0
   for name in json:corpus text:text_corpus; do
@@ -175,7 +175,7 @@ options=(-DASHLAR_WERROR="$werror")
 case "$preset" in
   default | clang)
     options+=(-DASHLAR_PROGRAM_OPTIONS=-Og -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0)
-    # The linker gold takes half the time of the default linker.
+    # The linker gold needs half as much time as the default linker.
     if command -v ld.gold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold); fi
     ;;
 esac

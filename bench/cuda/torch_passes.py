@@ -76,8 +76,8 @@ def operators(dtype):
                lambda dy: dy.sum(0))
     yield ("gelu", wide, lambda: (normals(rows, 4 * width),), lambda x: functional.gelu(x, approximate="tanh"))
     yield ("sum of two", f"{rows}x{width}", lambda: (normals(rows, width), normals(rows, width)), torch.add)
-    # The two parts of cross-entropy are measured together, because PyTorch divides the computation
-    # into other parts.
+    # The two parts that bench/cuda/kernels measures separately are measured together here, because
+    # PyTorch divides the computation of cross-entropy into other parts.
     yield ("cross-entropy", f"{rows}x{vocabulary}", logits, cross_entropy)
 
 
