@@ -11,9 +11,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_crossing.sh [--quick] [--report] [-h]
-About five minutes on one core; needs SimGrid.
-  --quick    smaller tensors and fewer orders, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about five minutes on one core and needs SimGrid.
+  --quick    uses smaller tensors and fewer orders, which takes a minute, and writes into the build
+             folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/crossing.md

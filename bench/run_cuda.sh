@@ -11,14 +11,15 @@ usage() {
   cat <<'TEXT'
 Usage: bench/run_cuda.sh [--minutes N] [--programs DIR] [--into DIR] [--tiny] [--report]
                          [--no-install] [-h]
-At most ten minutes, with the build; run nothing else on the GPU meanwhile.
-  --minutes N      end parts that would take longer, and skip what is left (default: 10)
-  --programs DIR   use the programs of this build folder, and build nothing
-  --into DIR       write figures and page there, not into bench/results
-  --tiny           the smallest sizes, to try the programs and this script; needs --into
-  --report         only the page, from the existing figures; needs no GPU
-  --no-install     use installed packages; never call the package manager
-Exit: 0 all parts ran; 1 some part failed or found a wrong result; 77 no GPU.
+Takes at most ten minutes, with the build. Run nothing else on the GPU meanwhile.
+  --minutes N      after N minutes (default: 10), ends the part that runs and skips the rest
+  --programs DIR   uses the programs of the build folder DIR and builds nothing
+  --into DIR       writes figures and page into DIR, not into bench/results
+  --tiny           uses the smallest sizes, to try the programs and this script; needs --into
+  --report         runs nothing, and writes the page from the existing figures; needs no GPU
+  --no-install     uses the installed packages and never calls the package manager
+Exit status: 0 if no part failed, 1 if a part failed, found a wrong result or was ended because it
+took too long, 77 if there is no GPU.
 TEXT
 }
 

@@ -10,9 +10,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_hidup.sh [--quick] [--report] [-h]
-About six minutes on one core; run nothing else meanwhile.
-  --quick    fewer cells, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about six minutes on one core. Run nothing else meanwhile.
+  --quick    runs on fewer nets and clusters, which takes a minute, and writes into the build
+             folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/hidup.md

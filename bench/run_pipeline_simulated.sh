@@ -10,10 +10,10 @@ usage() {
   cat <<'TEXT'
 Usage: bench/run_pipeline_simulated.sh [--only NAME]... [--timeout SECONDS] [--report] [-h]
 Builds the programs, simulates all steps (needs SimGrid), and writes the tables.
-  --only NAME         simulates only the steps of one file of figures, NAME.txt, such as gpt_4_1_2
-                      or u_transformer_32; may be given several times
-  --timeout SECONDS   the most seconds of one simulation (default 1800)
-  --report            only the tables, from the figures of the last run
+  --only NAME         simulates only the steps whose figures are in the file NAME.txt; may be given
+                      several times
+  --timeout SECONDS   the maximum number of seconds of one simulation (default 1800)
+  --report            simulates nothing, and writes the tables from the figures of the last run
 The names: grid_2 grid_4 grid_8 grid_32 grid_32_dual gpt_4_1_2 gpt_2_2_2 u_transformer_4
 u_transformer_32 u_transformer_kept
 TEXT

@@ -9,11 +9,11 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_ranking.sh [--real] [--simulated] [--report] [-h]
-Without an option it does everything: it builds, then runs about eight minutes on two cores. Run
-nothing else meanwhile.
-  --real        only 4 and 8 real ranks: calibrates with the same number of ranks, then measures
-  --simulated   only 16 and 64 simulated ranks (needs SimGrid)
-  --report      only tables and plots, from the existing figures
+Without an option it builds the programs and runs all parts, which takes about eight minutes on two
+cores. Run nothing else meanwhile.
+  --real        runs only 4 and 8 real ranks: calibrates with as many ranks, then measures
+  --simulated   runs only 16 and 64 simulated ranks (needs SimGrid)
+  --report      runs nothing, and writes tables and plots from the existing figures
 TEXT
 }
 

@@ -10,9 +10,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_search.sh [--quick] [--report] [-h]
-About four minutes on one core; run nothing else meanwhile.
-  --quick    shorter and fewer runs, a minute; into the build folder, not into the page
-  --report   only tables, plots and page, from the existing figures" "$@"
+Takes about four minutes on one core. Run nothing else meanwhile.
+  --quick    makes fewer and shorter runs, which takes a minute, and writes into the build folder,
+             not into the page
+  --report   runs nothing, and writes tables, plots and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/search.md

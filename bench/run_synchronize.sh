@@ -12,9 +12,11 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_synchronize.sh [--quick] [--report] [-h]
-About five minutes on one core, and more for the simulated clusters, which need SimGrid.
-  --quick    one model, two clusters and 16 ranks, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about five minutes on one core, and longer for the simulated clusters, which need SimGrid.
+  --quick    runs one model, two clusters and 16 simulated ranks, which takes a minute, and writes
+             into the build folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures
+If ASHLAR_BENCH_BUILD names a build folder, its programs are used and nothing is built." "$@"
 
 build="${ASHLAR_BENCH_BUILD:-build/default}"
 page=bench/results/autodist.md

@@ -6,14 +6,15 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: simulate.sh [OPTION...] PLATFORM_PROGRAM MESH MACHINE PROGRAM [ARGUMENT...]
-Runs PROGRAM MESH MACHINE ARGUMENT... on a simulated cluster made for the mesh and the machine by
-PLATFORM_PROGRAM (built from platform.cpp). Fails when the program fails, and on a deadlock, which
-smpirun itself reports with exit code 0.
-  --timeout SECONDS   default: 120
-  --expect deadlock   fails unless there is one
-  --smpirun PATH      default: the one on the PATH
-Settings of SimGrid in ASHLAR_SMPI_SETTINGS come after ours: ASHLAR_SMPI_SETTINGS=--cfg=smpi/test:1e-6
-Contention-free α-β timing: no calibration factors, computing costs no simulated time.
+Runs PROGRAM MESH MACHINE ARGUMENT... on a simulated cluster. PLATFORM_PROGRAM (built from
+platform.cpp) describes the cluster for the mesh and the machine. Fails if the program fails or
+deadlocks. (smpirun itself ends with exit code 0 after a deadlock.)
+  --timeout SECONDS   ends the simulation after this time; default: 120
+  --expect deadlock   fails unless there is a deadlock
+  --smpirun PATH      default: smpirun on the PATH
+The simulated time of messages follows from α, β and the sharing of links, without SimGrid's
+calibration factors. Computing takes no time. ASHLAR_SMPI_SETTINGS may contain settings of SimGrid,
+which override those of this script, such as ASHLAR_SMPI_SETTINGS=--cfg=smpi/test:1e-6
 TEXT
 }
 
