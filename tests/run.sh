@@ -166,7 +166,7 @@ if [ "$install" = yes ]; then
   if [ "$mpi" = mpich ]; then ashlar_install_packages mpich; fi
   # SimGrid is needed only for the tests on simulated clusters, which are skipped without it.
   case "$preset" in
-    default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: the simulated clusters are skipped.\n' ;;
+    default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: nothing is simulated.\n' ;;
   esac
 fi
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures PyTorch's eager operators on the shapes of bench/cuda/kernels, and writes them beside the times in
-that program's table. Like there, successive calls read different copies of the operands, so that no cache
-contains them. Exits with 77 if PyTorch is missing or sees no GPU."""
+"""Measures PyTorch's eager operators on the shapes of bench/cuda/kernels, and writes their times
+beside the times in that program's table. As in that program, successive calls read different copies
+of the operands, so that no cache contains them. Exits with 77 if PyTorch is missing or sees no
+GPU."""
 
 import argparse
 import csv
