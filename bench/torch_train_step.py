@@ -4,9 +4,9 @@
 """Runs the training steps of bench/torch_train_step.cpp in PyTorch, with DistributedDataParallel on
 gloo, one thread for each rank, eager float32, fused AdamW with the same settings, and clipping. The
 weights and the batches come from the files that torch_train_step --write wrote into FOLDER. mpirun
-starts one process for each rank, and each process takes its share of the samples. Prints "ms MEDIAN"
-of all steps except the first, "cpu_ms MEDIAN" of the CPU time of rank 0 in these steps, and the
-losses. Exits with 77 if PyTorch is missing."""
+starts one process for each rank, and each process takes its share of the samples. Prints
+"ms MEDIAN" of all steps except the first, "cpu_ms MEDIAN" of the CPU time of rank 0 in these steps,
+and the losses. Exits with 77 if PyTorch is missing."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ parser.add_argument("folder", help="the folder that torch_train_step --write wro
 parser.add_argument("--steps", type=int, default=4)
 parser.add_argument("--lr", type=float, default=1e-4)
 parser.add_argument("--meet", required=True, help="a new file by which the ranks find each other")
-parser.add_argument("--no-ddp", action="store_true", help="trains without DistributedDataParallel, on one rank")
+parser.add_argument("--no-ddp", action="store_true", help="use the model alone, on one rank")
 options = parser.parse_args()
 
 os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
