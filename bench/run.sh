@@ -10,12 +10,12 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run.sh [--quick] [--prefix DIR] [--report] [--no-install] [-h]
-About 25 minutes on two cores; run nothing else meanwhile.
-  --quick        fewer sizes, ranks and shapes, about 2 minutes; into the build folder, not into
-                 the page
-  --prefix DIR   where COSMA and COSTA are installed, to compare with them, too
-  --report       only tables, plots and page, from the existing figures
-  --no-install   use installed packages; never call the package manager
+Takes about 25 minutes on two cores. Run nothing else meanwhile.
+  --quick        measures fewer sizes, ranks and shapes, which takes about 2 minutes, and writes
+                 into the build folder, not into the page
+  --prefix DIR   compares also with COSMA and COSTA, which are installed below DIR
+  --report       measures nothing, and writes tables, plots and page from the existing figures
+  --no-install   uses the installed packages and never calls the package manager
 TEXT
 }
 
@@ -127,7 +127,7 @@ if [ "$install" = yes ]; then
   # shellcheck source=cmake/install_packages.sh
   . cmake/install_packages.sh
   ashlar_install_packages program
-  ashlar_install_packages peers || echo 'bench/run.sh: continues without them' >&2
+  ashlar_install_packages peers || echo 'bench/run.sh: continues without these packages' >&2
 fi
 mkdir -p "$figures"
 if [ "$report_only" = no ]; then

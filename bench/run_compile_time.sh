@@ -10,8 +10,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_compile_time.sh [--quick] [-h]
-Takes about fifteen minutes; run nothing else meanwhile. Needs Eigen 3 (Debian: libeigen3-dev) and python3.
-  --quick    one round instead of three, into the build folder, not into the page" "$@"
+Takes about fifteen minutes. Run nothing else meanwhile. Needs Eigen 3 (Debian: libeigen3-dev) and
+python3.
+  --quick    measures one round instead of three, and writes into the build folder, not into the
+             page" "$@"
 
 build=build/default
 page=bench/results/compile_time.md

@@ -2,18 +2,19 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/crossing.md. It simulates nodes to repeat figures 5, 6 and 8 of the
-# paper on cross-mesh resharding (Zhuang et al. 2022) with tests/smpi/crossing.cpp. It compares
-# orders of crossings with bench/crossing.
+# Updates the page bench/results/crossing.md. On simulated nodes, tests/smpi/crossing.cpp repeats
+# figures 5, 6 and 8 of the paper on cross-mesh resharding (Zhuang et al. 2022). bench/crossing
+# compares algorithms that order the tasks of a crossing.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_crossing.sh [--quick] [--report] [-h]
-About five minutes on one core; needs SimGrid.
-  --quick    smaller tensors and fewer orders, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about five minutes on one core and needs SimGrid.
+  --quick    uses smaller tensors and fewer orders, which takes a minute, and writes into the build
+             folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/crossing.md

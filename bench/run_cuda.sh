@@ -3,22 +3,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the page bench/results/cuda.md, on a machine with a GPU: builds the benchmarks of
-# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 can import it), and
-# writes the tables of the page. Without a GPU it changes nothing and exits with 77.
+# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 can import PyTorch),
+# and writes the tables of the page. Without a GPU the script changes nothing and exits with 77.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 Usage: bench/run_cuda.sh [--minutes N] [--programs DIR] [--into DIR] [--tiny] [--report]
                          [--no-install] [-h]
-At most ten minutes, with the build; run nothing else on the GPU meanwhile.
-  --minutes N      end parts that would take longer, and skip what is left (default: 10)
-  --programs DIR   use the programs of this build folder, and build nothing
-  --into DIR       write figures and page there, not into bench/results
-  --tiny           the smallest sizes, to try the programs and this script; needs --into
-  --report         only the page, from the existing figures; needs no GPU
-  --no-install     use installed packages; never call the package manager
-Exit: 0 all parts ran; 1 some part failed or found a wrong result; 77 no GPU.
+Takes at most ten minutes, with the build. Run nothing else on the GPU meanwhile.
+  --minutes N      after N minutes (default: 10), ends the part that runs and skips the rest
+  --programs DIR   uses the programs of the build folder DIR and builds nothing
+  --into DIR       writes figures and page into DIR, not into bench/results
+  --tiny           uses the smallest sizes, to try the programs and this script; needs --into
+  --report         runs nothing, and writes the page from the existing figures; needs no GPU
+  --no-install     uses the installed packages and never calls the package manager
+Exit status: 0 if no part failed, 1 if a part failed, found a wrong result or was ended because it
+took too long, 77 if there is no GPU.
 TEXT
 }
 
@@ -155,7 +156,8 @@ run_parts() {
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --seconds 0
   part 'kernels of PyTorch' 60 python3 bench/cuda/torch_passes.py --beside "$(csv passes)" \
     --csv "$(csv torch_passes)" ${sizes[@]+"${sizes[@]}"}
-  # The libraries take turns in two rounds, so that a falling clock rate of the GPU affects both.
+  # Our library and PyTorch take turns in two rounds, so that a falling clock rate of the GPU
+  # affects both.
   brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
   for round in 1 2; do
     part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \

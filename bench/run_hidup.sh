@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/hidup.md: builds bench/hidup, runs it, and writes tables with its
+# Updates the page bench/results/hidup.md: builds and runs bench/hidup, and writes tables with its
 # figures beside the figures of the HiDup paper.
 set -euo pipefail
 
@@ -10,9 +10,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_hidup.sh [--quick] [--report] [-h]
-About six minutes on one core; run nothing else meanwhile.
-  --quick    fewer cells, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about six minutes on one core. Run nothing else meanwhile.
+  --quick    runs on fewer nets and clusters, which takes a minute, and writes into the build
+             folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/hidup.md

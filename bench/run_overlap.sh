@@ -2,17 +2,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/overlap.md: builds bench/overlap, runs it, and writes the
-# tables.
+# Updates the page bench/results/overlap.md: builds and runs bench/overlap, and writes the tables.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_overlap.sh [--quick] [--report] [-h]
-About ten minutes of two cores; run nothing else meanwhile. It runs four ranks, too, if there are four cores.
-  --quick    smaller nets and three runs, two minutes; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about ten minutes on two cores. Run nothing else meanwhile. It runs four ranks, too, if there
+are four cores.
+  --quick    makes three runs of smaller nets, which takes two minutes, writes figures into the
+             build folder, and prints the tables instead of writing the page
+  --report   runs nothing, and writes tables and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/overlap.md

@@ -9,9 +9,11 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_pipeline.sh [--quick] [--report] [-h]
-About one minute of two cores; run nothing else meanwhile. It runs four ranks, too, if there are four cores.
-  --quick    three turns, into the build folder, not into the page
-  --report   only table and page, from the existing figures" "$@"
+Takes about one minute on two cores. Run nothing else meanwhile. It runs four ranks, too, if there
+are four cores.
+  --quick    measures three turns instead of 15, writes figures into the build folder, and prints
+             the table instead of writing the page
+  --report   runs nothing, and writes table and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/pipeline.md

@@ -2,18 +2,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/pipeline_simulated.md: simulates steps of pipelines on
-# clusters.
+# Updates the tables of bench/results/pipeline_simulated.md: simulates training steps of pipelines
+# on clusters.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 Usage: bench/run_pipeline_simulated.sh [--only NAME]... [--timeout SECONDS] [--report] [-h]
 Builds the programs, simulates all steps (needs SimGrid), and writes the tables.
-  --only NAME         simulates only the steps of one file of figures, NAME.txt, such as gpt_4_1_2
-                      or u_transformer_32; may be given several times
-  --timeout SECONDS   the most seconds of one simulation (default 1800)
-  --report            only the tables, from the figures of the last run
+  --only NAME         simulates only the steps whose figures are in the file NAME.txt; may be given
+                      several times
+  --timeout SECONDS   the maximum number of seconds of one simulation (default 1800)
+  --report            simulates nothing, and writes the tables from the figures of the last run
 The names: grid_2 grid_4 grid_8 grid_32 grid_32_dual gpt_4_1_2 gpt_2_2_2 u_transformer_4
 u_transformer_32 u_transformer_kept
 TEXT
@@ -86,8 +86,8 @@ if [ "$report" = no ]; then
 fi
 
 # rows <column> <name>: prints the rows of the file NAME.txt. <column> is the text of their first
-# column. The last two columns are the speed relative to Signal, which sends next to nothing, and
-# the speed relative to Alpa.
+# column. The last two columns are the speed relative to Signal, which sends almost nothing, and the
+# speed relative to Alpa.
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n

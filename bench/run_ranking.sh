@@ -9,11 +9,11 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_ranking.sh [--real] [--simulated] [--report] [-h]
-Without an option it does everything: it builds, then runs about eight minutes on two cores. Run
-nothing else meanwhile.
-  --real        only 4 and 8 real ranks: calibrates with the same number of ranks, then measures
-  --simulated   only 16 and 64 simulated ranks (needs SimGrid)
-  --report      only tables and plots, from the existing figures
+Without an option it builds the programs and runs all parts, which takes about eight minutes on two
+cores. Run nothing else meanwhile.
+  --real        runs only 4 and 8 real ranks: calibrates with as many ranks, then measures
+  --simulated   runs only 16 and 64 simulated ranks (needs SimGrid)
+  --report      runs nothing, and writes tables and plots from the existing figures
 TEXT
 }
 
@@ -53,7 +53,7 @@ if [ "$simulated" = yes ]; then
   cmake --preset default
   cmake --build --preset default --target smpi_platform build_smpi_ranking
   rm -f "$figures"/simulated.csv
-  # The run of the GPT on 64 ranks takes two minutes.
+  # The simulation of the GPT on 64 ranks takes two minutes.
   for run in "16 node=4,gpu=4 mlp" "16 node=2,gpu=8 gpt" "64 node=8,gpu=8 mlp" "64 node=8,gpu=8 gpt"; do
     read -r ranks mesh net <<<"$run"
     tests/smpi/simulate.sh --timeout 900 "$build/tests/smpi_platform" "$mesh" gpu_cluster \
@@ -63,8 +63,8 @@ if [ "$simulated" = yes ]; then
   done
 fi
 
-# points <ranks> <net> <file>: prints predicted and measured times, which become the data of one
-# plot.
+# points <ranks> <net> <file>: prints the predicted and the measured times of the strategies, which
+# become the data of one plot. <file> is real or simulated.
 points() { awk -F, -v ranks="$1" -v net="$2" -v file="$3" '
   file == "real" && $1 == ranks && $4 == net {print $7, $8}
   file == "simulated" && $1 == ranks && $2 == net {print $5, $6}' "$figures/$3.csv"; }

@@ -10,9 +10,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_search.sh [--quick] [--report] [-h]
-About four minutes on one core; run nothing else meanwhile.
-  --quick    shorter and fewer runs, a minute; into the build folder, not into the page
-  --report   only tables, plots and page, from the existing figures" "$@"
+Takes about four minutes on one core. Run nothing else meanwhile.
+  --quick    makes fewer and shorter runs, which takes a minute, and writes into the build folder,
+             not into the page
+  --report   runs nothing, and writes tables, plots and page from the existing figures" "$@"
 
 build=build/default
 page=bench/results/search.md
@@ -66,8 +67,8 @@ table_of() {
 }
 
 # noise: prints how much more than the optimum a plan costs if it was searched with wrong parameters
-# of the machine. The first table has a row for each net and mesh. After it come a line about the
-# cells above 102 % and a table with a row for each kind of error.
+# of the machine. The first table has a row for each net and mesh. Below it are a line that names
+# the cells above 102 % and a table with a row for each kind of error.
 noise() {
   awk -F, '
     NR == 1 { next }

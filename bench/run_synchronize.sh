@@ -12,9 +12,11 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_synchronize.sh [--quick] [--report] [-h]
-About five minutes on one core, and more for the simulated clusters, which need SimGrid.
-  --quick    one model, two clusters and 16 ranks, a minute; into the build folder, not into the page
-  --report   only tables and page, from the existing figures" "$@"
+Takes about five minutes on one core, and longer for the simulated clusters, which need SimGrid.
+  --quick    runs one model, two clusters and 16 simulated ranks, which takes a minute, and writes
+             into the build folder, not into the page
+  --report   runs nothing, and writes tables and page from the existing figures
+If ASHLAR_BENCH_BUILD names a build folder, its programs are used and nothing is built." "$@"
 
 build="${ASHLAR_BENCH_BUILD:-build/default}"
 page=bench/results/autodist.md
@@ -126,8 +128,8 @@ choice() {
   }'
 }
 
-# verdict: prints in how many cells a builder is faster than the strategies that `optimal` chooses,
-# and in how many a sample is faster by more than 2 %.
+# verdict: prints for how many pairs of model and cluster a builder is faster than the strategies
+# that `optimal` chooses, and for how many a random strategy (sample) is faster by more than 2 %.
 verdict() {
   rows choice '{
     ++n; b = $c["optimal"] / $c["builder_seconds"]; s = $c["optimal"] / $c["sampled"]
@@ -152,7 +154,7 @@ trials() {
 }
 
 # progress: prints a plot made of text. The length of a bar is the speed of a strategy relative to
-# the best of AutoDist's builders. 40 characters mean the same speed.
+# the best of AutoDist's builders. A bar of 40 characters means equal speed.
 progress() {
   awk -F, -v choices="$figures/choice.csv" '
     BEGIN {
@@ -234,7 +236,7 @@ ranking() {
 }
 
 # ranking_verdict: prints how often the predicted and the corrected ranking order a pair of
-# strategies rightly, and how fast the fastest trial is.
+# strategies right, and how fast the fastest trial is relative to `optimal`.
 ranking_verdict() {
   rows ranking '$c["pairs"] > 0 {
     ++n; pairs += $c["pairs"]; before += $c["pairs"] * $c["prediction"]; after += $c["pairs"] * $c["corrected"]

@@ -3,22 +3,24 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compares training steps of ashlar with those of PyTorch's DistributedDataParallel (gloo) on the
-# CPU, with one thread for each rank: a GPT and a small VGG, from the same weights on the same
-# batches, in turns in one run.
+# CPU, with one thread for each rank. The two libraries train a GPT and a small VGG in turns, from
+# the same weights and on the same batches.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 Usage: bench/run_torch.sh --python PATH [options]
-About fifteen minutes; run nothing else meanwhile. PATH is a Python with torch and numpy, for example from
+Takes about fifteen minutes. Run nothing else meanwhile. PATH is a Python with torch and numpy, for
+example from
   python3 -m venv FOLDER && FOLDER/bin/pip install torch numpy
   --rounds N       rounds of each library, in turns; default 9
   --steps N        measured steps in a round, after one step that is not measured; default 3
   --nets LIST      default "gpt vgg"
   --ranks LIST     default "1 2"
-  --layout NAME    auto (what the search finds) or data; default auto
+  --layout NAME    auto (the plan that the search finds) or data; default auto
   --program PATH   an existing program bench/torch_train_step; default: it is built
-Losses of 20 steps must agree to 1e-4. Exit: 0 they agree, 1 they do not, 77 torch is missing.
+The losses of 20 steps must differ by at most 1e-4. Exit status: 0 if they do so, 1 if they differ
+by more, 77 if torch is missing.
 TEXT
 }
 

@@ -11,11 +11,15 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . bench/support/page.sh
 # shellcheck disable=SC2154 # page_options sets quick and report_only.
 page_options "Usage: bench/run_turns_simulated.sh [--quick] [--report] [-h]
-Builds tests/smpi/turns.cpp, simulates all steps (about half an hour of one core, needs SimGrid), and
-writes the tables. Cells that are there already are not simulated again; delete their files in
-bench/results/turns to do so.
-  --quick    only 8 ranks and one ratio, a minute; into the build folder, not into the page
-  --report   only the page, from the existing figures" "$@"
+Builds tests/smpi/turns.cpp, simulates all steps (about half an hour of one core, needs SimGrid),
+and writes the tables. A step whose file in bench/results/turns exists is not simulated again;
+delete the file to simulate the step again.
+  --quick    simulates only 8 ranks, most plans with one ratio of work to communication, which takes
+             a minute, writes figures into the build folder, and prints three of the tables instead
+             of writing the page
+  --report   simulates nothing, and writes the page from the existing figures
+If ASHLAR_SMPI_BUILD names the folder tests of a build, its programs are used and nothing is
+built." "$@"
 
 build="${ASHLAR_SMPI_BUILD:-build/default/tests}"
 page=bench/results/turns.md
@@ -49,8 +53,8 @@ simulate() {
 
 # simulate_mesh <mesh>: simulates the steps on one mesh, for several ratios of work to
 # communication. The program divides a step into pieces, and transfers progress only between two
-# pieces. On more than 8 ranks a step takes minutes to simulate, so these meshes have fewer ratios,
-# and their steps have fewer pieces.
+# pieces. On more than 8 ranks a step takes minutes to simulate, so meshes of more than 8 ranks have
+# fewer ratios, and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
   local of_mesh=("${subjects[@]}")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the training steps of bench/torch_train_step.cpp in PyTorch: DistributedDataParallel on gloo, one thread per
-rank, eager float32, fused AdamW with the same numbers, clipping. The weights and batches are the files that that
-program wrote into FOLDER. mpirun starts one process per rank, and each process takes its share of the samples. Prints
-"ms MEDIAN" of all steps except the first, "cpu_ms MEDIAN" of the CPU time of rank 0 in these steps, and the losses.
-Exits with 77 if PyTorch is missing."""
+"""Runs the training steps of bench/torch_train_step.cpp in PyTorch, with DistributedDataParallel on
+gloo, one thread for each rank, eager float32, fused AdamW with the same settings, and clipping. The
+weights and the batches come from the files that torch_train_step --write wrote into FOLDER. mpirun
+starts one process for each rank, and each process takes its share of the samples. Prints
+"ms MEDIAN" of all steps except the first, "cpu_ms MEDIAN" of the CPU time of rank 0 in these steps,
+and the losses. Exits with 77 if PyTorch is missing."""
 
 import argparse
 import os
@@ -19,7 +20,7 @@ parser.add_argument("folder", help="the folder that torch_train_step --write wro
 parser.add_argument("--steps", type=int, default=4)
 parser.add_argument("--lr", type=float, default=1e-4)
 parser.add_argument("--meet", required=True, help="a new file by which the ranks find each other")
-parser.add_argument("--no-ddp", action="store_true", help="the bare model, on one rank")
+parser.add_argument("--no-ddp", action="store_true", help="use the model alone, on one rank")
 options = parser.parse_args()
 
 os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
@@ -152,7 +153,8 @@ torch.distributed.init_process_group("gloo", init_method=f"file://{os.path.abspa
                                      world_size=ranks)
 parallel = model if options.no_ddp else nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
 
-# Ashlar applies weight decay to all parameters except biases and gains, which have one dimension.
+# As in ashlar, weight decay applies to all parameters except biases and gains, which are the
+# parameters with one dimension.
 decays = [p for p in model.parameters() if p.dim() > 1]
 others = [p for p in model.parameters() if p.dim() == 1]
 optimizer = torch.optim.AdamW([{"params": decays, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}],

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Defines the tests on clusters that SimGrid SMPI simulates (tests/smpi/README.md). They run the
-# unmodified library on up to 256 ranks. A program is a file tests/smpi/*.cpp that has such lines
-# among its first 45 lines:
+# unmodified library on up to 256 ranks. A file tests/smpi/*.cpp becomes a program if at least one
+# line `// run:` or `// thorough:` is among its first 45 lines. These lines mean:
 #
-#   // run: MESH MACHINE [ARGUMENT]...       one test for each such line: smpi/NAME/MESH/MACHINE
+#   // run: MESH MACHINE [ARGUMENT]...       adds the test smpi/NAME/MESH/MACHINE
 #   // thorough: MESH MACHINE [ARGUMENT]...  the same, but the test runs only with --thorough
-#   // expect: deadlock                      The test passes if the simulator reports a deadlock.
+#   // expect: deadlock                      Each test of the program passes only if the simulator
+#                                            reports a deadlock.
 #
 # If smpicxx, smpirun or a BLAS is missing, the only test is `smpi`, which is skipped.
 
@@ -23,7 +24,9 @@ function(ashlar_smpi_compile output source)
   if(ASHLAR_WERROR)
     list(APPEND flags -Werror)
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # as AshlarBuildFlags.cmake does; smpicxx calls c++
+  # This is the same as in AshlarBuildFlags.cmake. smpicxx calls c++, which is assumed to be GCC if
+  # the build uses GCC.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND flags --param=ggc-min-heapsize=1048576)
   endif()
   set(objects ${ARGN})

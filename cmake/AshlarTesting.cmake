@@ -20,9 +20,10 @@
 #   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
 #
 # CTest starts the tests with the highest COST first. Tests that count as two processors have a
-# higher COST than tests that count as one. The presets permit three processors, so a test that
-# counts as one can run beside each test that counts as two. Among the tests of each kind, long
-# tests have the highest COST, so that no long test runs alone at the end.
+# higher COST than tests that count as one, except tests/cuda/*_test.cpp, which have no COST. The
+# presets permit three processors, so a test that counts as one can run beside each test that counts
+# as two. Among the tests that count as equally many processors, long tests have the highest COST,
+# so that no long test runs alone at the end.
 
 include("${CMAKE_CURRENT_LIST_DIR}/expected_texts.cmake")
 
@@ -32,6 +33,8 @@ set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
 # These settings allow Open MPI to run as root (in a container) and with more ranks than cores, and
 # let waiting ranks yield their core instead of spinning. Ranks are not bound to cores, because two
 # tests that run at the same time would both be bound to the first cores. Each rank uses one thread.
+# Failing ranks write no flight records, and the checked mode is off, which is on by default in
+# debug builds.
 set(ASHLAR_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
@@ -80,9 +83,10 @@ function(ashlar_glob out folder pattern)
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
-# ashlar_test_properties(<test> <label>...): sets labels, timeout and environment of a test. Each
-# test has a session folder of its own. By default the mpirun commands of a user share one in /tmp,
-# and one that ends may remove the folder just when another begins, which then fails.
+# ashlar_test_properties(<test> <label>...): sets labels, timeout and environment of a test. With
+# Open MPI, each test has a session folder of its own. By default all mpirun commands of a user
+# share one session folder in /tmp. A command that ends may remove this folder just when another
+# command begins, which then fails.
 function(ashlar_test_properties test)
   set_tests_properties(${test} PROPERTIES
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
@@ -397,7 +401,7 @@ function(ashlar_add_fake_cuda_tests)
     add_dependencies(unit_tests fake_${name})
     add_dependencies(thread_tests fake_${name})
   endforeach()
-  # The benchmarks of one GPU on the fake device, for tests/scripts/bench_cuda.sh.
+  # Links the benchmarks of one GPU with the fake device, for tests/scripts/bench_cuda.sh.
   foreach(name gemm kernels attention launch)
     if(TARGET bench_cuda_${name}_object)
       add_executable(fake_bench_${name} $<TARGET_OBJECTS:bench_cuda_${name}_object>)
@@ -446,7 +450,7 @@ endfunction()
 # group_2, ..., and sets `groups` to their number. No text that a source expects is part of a text
 # that another source of its group expects, and no two of them expect the same pattern.
 function(ashlar_group_cases)
-  set(most 16) # with more files, one source takes longer than two sources on two cores
+  set(most 16) # Compiling one group of more files takes longer than two groups on two cores.
   set(groups 0)
   foreach(source IN LISTS ARGN)
     expected_lines(texts "${source}" "expect")
@@ -506,8 +510,8 @@ function(ashlar_add_compile_fail_tests)
 
   # With GCC, the headers are in the form of ashlar::compiled. In each of these tests, GCC
   # instantiates again all templates that the functions of the headers use. In this form there are
-  # far fewer such templates. Clang instantiates them only once, in the precompiled header, so it
-  # tests the other form, headers alone.
+  # far fewer such templates. Clang instantiates them only once, in the precompiled header, so its
+  # tests use the other form, in which the headers define all functions.
   set(definitions_of_clang "$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>")
   set(definitions_of_gcc "${definitions_of_clang}")
   if(TARGET ashlar::compiled)
@@ -560,7 +564,7 @@ function(ashlar_add_test_programs)
     cmake_path(GET source STEM name)
     ashlar_test_program(program_${name} "${source}")
   endforeach()
-  # This program is built as if by another version of ashlar. It does not link ashlar::compiled,
+  # This program is built as if with another version of ashlar. It does not link ashlar::compiled,
   # because that library has the present version.
   add_executable(program_other_version "${ASHLAR_TEST_DIR}/programs/failing_rank.cpp")
   target_link_libraries(program_other_version PRIVATE ashlar::ashlar)
@@ -574,8 +578,8 @@ function(ashlar_add_script_test label script)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Most scripts start jobs of several ranks, so they count as two processors. Scripts that contain
-  # the line `# processors: 1` count as one: they start no ranks, or mostly wait.
+  # Most scripts start jobs of several ranks, so they count as two processors. Scripts with the line
+  # `# processors: 1` among their first 15 lines count as one: they start no ranks, or mostly wait.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)

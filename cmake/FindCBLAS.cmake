@@ -84,7 +84,7 @@ endif()
 
 # Tests that the library contains the C interface, which the reference libblas of some systems
 # lacks. Without this test, the error would appear only when a program is linked. The result is
-# cached, so it is forgotten if the library or the folder of the header is another one now.
+# cached, so it is discarded if the library or the folder of the header has changed.
 if(CBLAS_LIBRARIES AND CBLAS_INCLUDE_DIR)
   set(cblas_now "${CBLAS_LIBRARIES};${CBLAS_INCLUDE_DIR}")
   if(NOT "${cblas_now}" STREQUAL "${CBLAS_TESTED}")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # compile_command(<out>): returns the compile command for the scripts run_*.cmake of this folder.
-# The compiler, the include folders and the macro definitions come from options with which cmake
-# starts a script. INCLUDES and DEFINITIONS may be empty or missing:
+# The compiler, the include folders and the macro definitions come from options of the cmake command
+# that runs the script. INCLUDES and DEFINITIONS may be empty or missing:
 #
 #   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b
 #

@@ -3,11 +3,11 @@
 #
 # Reads what the files of tests/compile_fail expect in the compiler's output:
 #
-#   // expect: TEXT               the output has this text, word for word
+#   // expect: TEXT               the output contains this text, word for word
 #   // expect pattern: PATTERN    a part of the output matches this regular expression of CMake
 #
-# Texts have brackets and semicolons, which CMake lists would not keep. Several texts are therefore
-# kept as lines of one string. Each line ends with \n.
+# Texts may have brackets and semicolons, at which a CMake list would be divided wrongly. Several
+# texts are therefore kept as lines of one string. Each line ends with \n.
 
 # expected_lines(<out> <file> <key>): returns the lines of the file that begin with `// <key>: `,
 # without this beginning. The key is `expect` or `expect pattern`.
@@ -22,7 +22,7 @@ function(expected_lines out file key)
 endfunction()
 
 # share_a_text(<out> <lines> <others>): returns whether a line of one string is contained in a line
-# of the other one. If it is, the output for the longer text also has the shorter text.
+# of the other string. If so, compiler output that has the longer text also has the shorter text.
 function(share_a_text out lines others)
   set(${out} FALSE PARENT_SCOPE)
   foreach(pair IN ITEMS "lines others" "others lines")

@@ -4,8 +4,8 @@
 #
 # Scripts source this file. `ashlar_install_packages KIND` makes sure that the packages of a kind
 # are installed. If no package is missing, the function does nothing. On Debian and Ubuntu, as root
-# or with password-less sudo, it installs the missing packages. Otherwise it prints the command that
-# installs them and returns 1. The kinds:
+# or with password-less sudo, it installs the missing packages. Otherwise it prints the commands
+# that install all packages of this kind on three systems, and returns 1. The kinds:
 #
 #   program   packages that the programs need
 #   tests     packages that programs and tests need

@@ -12,9 +12,10 @@
 #              lines are wrong.
 #   CASES      None of these files may compile. The compiler's output must have what their lines
 #              `// expect: TEXT` and `// expect pattern: PATTERN` say (expected_texts.cmake). No text
-#              of a file is part of a text of another one, so a file's text is there because of that
-#              file. GCC's output must also name each file or its namespace; Clang does not always
-#              print from where a template was used.
+#              of a file is part of a text of another file, so a text can be in the output only
+#              because of the file that expects it. GCC's output must also name each file or its
+#              namespace. Clang's need not, because Clang does not always print where a template
+#              was used.
 #
 # The files of a test are compiled together as one source, each in its own namespace, because
 # reading the precompiled header takes longer than compiling a file.
@@ -31,7 +32,8 @@ set(ENV{LC_ALL} C) # plain quotes and English messages
 
 if(NOT CASES AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
   if(COMPILER MATCHES "clang")
-    list(APPEND command -fpch-instantiate-templates) # once here, not in each test
+    # Instantiates the templates of the headers once here, and not in each test.
+    list(APPEND command -fpch-instantiate-templates)
   endif()
   execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
     COMMAND_ERROR_IS_FATAL ANY)
@@ -85,7 +87,8 @@ if(status EQUAL 0)
 endif()
 
 # without_longer_texts(<out> <output> <text> <lines>): returns the output without those of the lines
-# that contain the text and are longer. A file may expect `equal: ...` and `less_equal: ...`.
+# that contain the text and are longer. If a file expects `equal: ...` and `less_equal: ...`, then
+# the output must have `equal: ...` also outside `less_equal: ...`.
 function(without_longer_texts out output text lines)
   while(lines MATCHES "^([^\n]*)\n(.*)")
     set(line "${CMAKE_MATCH_1}")

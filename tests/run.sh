@@ -7,22 +7,28 @@ usage() {
   cat <<'TEXT'
 Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs the tests, except those that take longest.
-  --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
-                  debug, asan and clang leave out tests that give the same result in every preset,
-                  and asan the benchmarks, the tests of faults, the longest scripts, tests on more than 3
-                  ranks, and the random JSON files, which --thorough fuzzes with these sanitizers
-                  tsan runs the unit tests in which several threads work; it does not see the memory that
-                  MPI ranks share
-                  cuda requires CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
-                  which may share one GPU, then those of the kernels under compute-sanitizer; default builds them
-                  too if nvcc is found. Without a GPU they are skipped: exit 77
-                  smpi requires SimGrid and runs only the tests on simulated clusters. Without it: exit 77
-  --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
-  --thorough      all of it: the presets tsan and asan, the preset clang with MPICH, the default preset, all
-                  faults (with MPICH too), fuzzing, and the longest tests; hours of two cores. An interrupted run continues
-                  with the part in which it was interrupted. Prints a summary with the tests that were
-                  skipped; fails if anything failed. Takes no --preset or --mpi
-  --no-install    use installed packages; never call the package manager
+  --preset NAME   one of these presets (CMakePresets.json):
+                  default  is used if no preset is given. If nvcc is found, it also builds the tests
+                           of the device, which are skipped without a GPU.
+                  debug, asan, clang
+                           leave out tests that give the same result in every preset.
+                  asan     also leaves out the benchmarks, the tests of faults, the longest scripts,
+                           tests on more than 3 ranks, and the test that reads random JSON files.
+                           (--thorough fuzzes the readers of JSON with the same sanitizers.)
+                  tsan     runs only the unit tests in which several threads work. It does not check
+                           the memory that MPI ranks share.
+                  cuda     requires CUDA and NCCL. It runs only the tests of the device, on 1, 2 and
+                           4 ranks, which may share one GPU. Then it runs the tests of kernels under
+                           compute-sanitizer. Without a GPU the exit status is 77.
+                  smpi     runs only the tests on simulated clusters, which require SimGrid. Without
+                           SimGrid the exit status is 77.
+  --mpi NAME      uses openmpi or mpich, in a build folder of its own; default: the system's MPI
+  --thorough      runs all tests, which takes hours on two cores: the presets tsan and asan, the
+                  preset clang with MPICH, the default preset, all faults (with MPICH too), fuzzing,
+                  and the longest tests. If it was interrupted, the same command continues with the
+                  part in which it was interrupted. It prints a summary with the tests that were
+                  skipped, and fails if anything failed. It takes no --preset and no --mpi.
+  --no-install    uses the installed packages and never calls the package manager
 TEXT
 }
 
@@ -67,8 +73,8 @@ done
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 # part <name> <command>...: runs one part of --thorough, and records its time and result. A part
-# that has passed with the same files is not run again, so the same command continues an interrupted
-# run.
+# that has passed with the same files is not run again, so an interrupted run of --thorough can be
+# continued by starting it again.
 summary=() worst=0 passed=build/thorough_passed.txt
 part() {
   local name="$1" begin=$SECONDS result=passed log earlier
@@ -94,8 +100,8 @@ state_of_files() {
 }
 
 # fuzz: passes a million inputs to each of two fuzz targets, the readers of JSON and the readers of
-# text. The targets run at the same time, and each begins with a copy of its corpus. When both have
-# ended, prints the output of each.
+# text. The targets run at the same time, and each begins with a copy of its corpus. When both
+# targets have ended, prints the output of each of them.
 fuzz() {
   local folder=build/fuzz name jobs=() status=0
   for name in json:corpus text:text_corpus; do
@@ -139,7 +145,8 @@ if [ "$thorough" = yes ]; then
   part default tests/run.sh ${options[@]+"${options[@]}"}
   part faults faults
   part fuzz fuzz
-  # Without SimGrid there are no such tests, and ctest fails if it has nothing to run.
+  # Without SimGrid there are no tests on simulated clusters, and ctest fails if it has nothing to
+  # run.
   if command -v smpicxx >/dev/null && command -v smpirun >/dev/null; then
     part simulated ctest --preset thorough -R '^smpi/'
   else
@@ -159,7 +166,7 @@ if [ "$install" = yes ]; then
   if [ "$mpi" = mpich ]; then ashlar_install_packages mpich; fi
   # SimGrid is needed only for the tests on simulated clusters, which are skipped without it.
   case "$preset" in
-    default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: those tests are skipped.\n' ;;
+    default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: nothing is simulated.\n' ;;
   esac
 fi
 
@@ -175,7 +182,7 @@ options=(-DASHLAR_WERROR="$werror")
 case "$preset" in
   default | clang)
     options+=(-DASHLAR_PROGRAM_OPTIONS=-Og -DASHLAR_UNRUN_PROGRAM_OPTIONS=-O0)
-    # The linker gold takes half the time of the default linker.
+    # The linker gold needs half as much time as the default linker.
     if command -v ld.gold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold); fi
     ;;
 esac

@@ -16,12 +16,13 @@ Compares this tree with COMMIT (default c9423e0), which is checked out in build/
   --tolerance T    accepts losses (with --plans: seconds) that differ by at most T, relative;
                    hashes of parameters are then not compared
   --only TEXT      compares only nets whose name contains TEXT
-  --all            names every case that differs, not only the first
-  --seed N         the seed of this tree's trainings; a seed other than 3 shows that differences are found
+  --all            names every case that differs, not only the first 12
+  --seed N         the seed of this tree's trainings; default 3, as COMMIT's. With another seed the
+                   results must differ, which shows that this script finds differences.
   --save PREFIX    saves the output of COMMIT as PREFIX_bits_N.txt or PREFIX_plans.txt
   --against PREFIX compares with files saved in this way; COMMIT is neither built nor run
-Exit status: 0 equal, 1 something differs, 2 it could not be compared. CMAKE_BUILD_PARALLEL_LEVEL and
-CMAKE_CXX_COMPILER_LAUNCHER are used.
+Exit status: 0 if all is equal, 1 if something differs, 2 if the comparison was not possible. The
+environment variables CMAKE_BUILD_PARALLEL_LEVEL and CMAKE_CXX_COMPILER_LAUNCHER take effect.
 TEXT
 }
 

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 """Measures PyTorch's causal scaled_dot_product_attention, forward and backward, on the shapes of
-bench/cuda/attention, and appends to the same table. Exits with 77 if PyTorch is missing or sees no GPU."""
+bench/cuda/attention, and appends rows to the table of that program. Exits with 77 if PyTorch is
+missing or sees no GPU."""
 
 import argparse
 import os

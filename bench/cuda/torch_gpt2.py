@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a training step of the GPT of examples/train_gpt --model gpt2 in PyTorch: eager and compiled, bfloat16 autocast,
-fused AdamW, clipping, on one GPU. The layers, batch, context and vocabulary are the same. The last matrix is not shared
-with the embedding, as in ashlar. Ids are bytes, uploaded for each step, and the loss is read after each step, also as
-in ashlar. Exits with 77 if PyTorch is missing or sees no GPU."""
+"""Measures a training step of the GPT of examples/train_gpt --model gpt2 in PyTorch, eager or
+compiled, with bfloat16 autocast, fused AdamW and clipping, on one GPU. The layers, batch, context
+and vocabulary are the same as in ashlar. Also as in ashlar, the last matrix is not shared with the
+embedding, ids are bytes that are uploaded for each step, and the loss is read after each step.
+Exits with 77 if PyTorch is missing or sees no GPU."""
 
 import argparse
 import os

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures PyTorch's eager operators on the shapes of bench/cuda/kernels, and writes them beside the times in
-that program's table. Like there, successive calls read different copies of the operands, so that no cache
-contains them. Exits with 77 if PyTorch is missing or sees no GPU."""
+"""Measures PyTorch's eager operators on the shapes of bench/cuda/kernels, and writes their times
+beside the times in that program's table. As in that program, successive calls read different copies
+of the operands, so that no cache contains them. Exits with 77 if PyTorch is missing or sees no
+GPU."""
 
 import argparse
 import csv
@@ -76,8 +77,8 @@ def operators(dtype):
                lambda dy: dy.sum(0))
     yield ("gelu", wide, lambda: (normals(rows, 4 * width),), lambda x: functional.gelu(x, approximate="tanh"))
     yield ("sum of two", f"{rows}x{width}", lambda: (normals(rows, width), normals(rows, width)), torch.add)
-    # The two parts of cross-entropy are measured together, because PyTorch divides the computation
-    # into other parts.
+    # The two parts that bench/cuda/kernels measures separately are measured together here, because
+    # PyTorch divides the computation of cross-entropy into other parts.
     yield ("cross-entropy", f"{rows}x{vocabulary}", logits, cross_entropy)
 
 

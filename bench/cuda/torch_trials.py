@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trials of PyTorch by the device's clock, for the scripts beside this file."""
+"""Measures functions of PyTorch by the device's clock, for the scripts beside this file."""
 
 import statistics
 
@@ -8,8 +8,8 @@ import torch
 
 
 def seconds_of(run, seconds):
-    """Returns the median of trials of about 5 ms, as bench/support/device_trials.hpp. The trials
-    take about `seconds` together."""
+    """Returns the median time of a call of `run` in trials of about 5 ms each, as
+    bench/support/device_trials.hpp does. All trials together take about `seconds`."""
 
     def trial(repeats):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -4,8 +4,9 @@
 #
 # train_gpt.sh PROGRAM ROUND TABLE OPTION...: runs train_gpt as GPT-2 in bfloat16 on one GPU and
 # appends a row to the table. The row has the median speed of train_gpt's progress lines. The first
-# line is left out, because it includes the warm-up. Exits with 77 if the program is missing or was
-# built without CUDA. ASHLAR_CUDA_TUNE=on tunes the products.
+# progress line is left out, because it includes the warm-up. Exits with 77 if the program is
+# missing or was built without CUDA. With ASHLAR_CUDA_TUNE=on, the library tunes its matrix
+# products.
 set -euo pipefail
 
 program="$1" round="$2" table="$3" status=0

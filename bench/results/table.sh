@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # table.sh FOLDER TABLE [MEMORY [TRANSPORT]]: prints one table of bench/results/movement.md as
-# Markdown, from the figures of bench/run.sh in FOLDER. table.awk lists the tables.
+# Markdown, from the figures of bench/run.sh in FOLDER. table.awk lists the tables. MEMORY and
+# TRANSPORT select the setting of the runs (default: the word `default`).
 set -euo pipefail
 
 folder="$1" table="$2" memory="${3:-default}" transport="${4:-default}"

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# The scripts that write a page of bench/results source this file. page_options parses their
-# options. write_page copies a page and replaces the text between the markers
-# `<!-- begin WORD... -->` and `<!-- end -->` with new tables. Text outside the markers is copied
-# unchanged.
+# Scripts that write a page of bench/results source this file. page_options parses their options.
+# write_page copies a page and replaces the text between the markers `<!-- begin WORD... -->` and
+# `<!-- end -->` with new tables. Text outside the markers is copied unchanged.
 #
 # A script that sources this file defines a function `table WORD...`, which prints the table that
 # belongs to the words of a marker.

@@ -28,8 +28,8 @@ endif()
 if(cuda IN_LIST CONSUMER_PROGRAMS)
   add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
   ashlar_enable_cuda(cuda)
-  # The program also links a static library that itself links the kernels, because larger programs
-  # may be built in this way.
+  # The program also links a static library that itself links the kernels, because users may build
+  # larger programs in this way.
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp" CONTENT
     "#include <ashlar/device/cuda/error.hpp>\nvoid part() { ashlar::cuda::check_last(\"part\"); }\n")
   add_library(cuda_part STATIC "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp")

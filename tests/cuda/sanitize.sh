@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sanitize.sh BUILD_FOLDER: runs the kernel tests in this folder under compute-sanitizer, with the
-# tools memcheck and racecheck. Then runs crossings, halos and pipelines on two ranks with memcheck.
-# These tests use NCCL, which tries calls of CUDA that may fail, so failed calls are not reported.
-# Exit status:
+# tools memcheck and racecheck. Then runs the tests of crossings, halos and pipelines on two ranks
+# with memcheck. These tests use NCCL, which tries calls of CUDA that may fail, so for them failed
+# calls are not reported. Exit status:
 #
 #   0    no error was found
 #   1    an error was found, or a test failed, found no device, or did not end within

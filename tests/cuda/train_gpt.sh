@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Trains with examples/train_gpt on 1, 2 and 4 GPU ranks, also in two pipeline stages, and compares
-# the losses of 50 steps with the host's losses. The tolerance is 1e-3 in float, and larger in tf32
-# and bf16. If there are fewer GPUs than ranks, the ranks share a GPU. Also starts the program on
-# more ranks than GPUs without sharing, which the program must refuse.
+# the losses of 50 steps with the host's losses. The relative tolerance is 1e-3 in float, and larger
+# in tf32 and bf16. If there are fewer GPUs than ranks, the ranks share a GPU. Also starts the
+# program on more ranks than GPUs without sharing, which the program must refuse.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
@@ -59,7 +59,8 @@ for ranks in 1 2; do
   compare "$ranks" 2e-2 --precision bf16
 done
 
-# Two pipeline stages. Each step has two micro-batches of 4 sequences, as many sequences as above.
+# Trains in two pipeline stages. Each step has two micro-batches of 4 sequences, so it has as many
+# sequences as the steps above.
 training+=(--batch 4 --micro-batches 2)
 losses 1 "$work/reference" --device cpu
 for schedule in 1f1b eager; do compare 2 1e-3 --pipeline 2 --schedule "$schedule"; done

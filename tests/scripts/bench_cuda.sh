@@ -44,7 +44,7 @@ refuses 'not a multiple of --heads' kernels --width 10 --heads 3
 refuses 'not a multiple of the sequence 48' attention --sequences 48
 refuses 'tokens' attention --tokens -1
 
-# Without a GPU the script must say so and change no file.
+# Without a GPU the script must say so and leave the page unchanged.
 mkdir "$work/none" "$work/path"
 printf '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n' >"$work/none/nvidia-smi"
 chmod +x "$work/none/nvidia-smi"

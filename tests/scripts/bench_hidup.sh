@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Runs the benchmark of HiDup's tables on a few cells and checks the tables that it writes. No plan
-# may be faster than the searched one. Times of searches are not checked.
+# Runs the benchmark of HiDup's tables on a few nets and clusters and checks the tables that it
+# writes. No other plan may be faster than the searched plan. Times of searches are not checked.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/hidup"

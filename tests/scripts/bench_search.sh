@@ -22,8 +22,8 @@ awk -F, 'NR > 1 && ($5 < 1 - 1e-9 || $6 < 1 - 1e-9) {print; bad = 1} END {exit b
 "$program" --nets dense --meshes node=4 --runs 1 --seconds 60 >"$work/output"
 grep 'exhaustive.* 1 of 1 .*tried all' "$work/output" >/dev/null || { cat "$work/output"; exit 1; }
 
-# With --noise, the benchmark plans for machines that were measured wrongly. There must be rows for
-# three kinds of errors, and no plan may be cheaper than the optimum.
+# With --noise, the benchmark plans for machines that were measured wrongly. For both nets there
+# must be rows for three kinds of errors, and no plan may be cheaper than the optimum.
 "$program" --nets dense,dlrm --meshes node=4 --noise 5 --csv "$work/noise.csv" >"$work/output"
 awk -F, 'NR > 1 {++rows; if ($7 < 0 || $10 < $9 || $6 != 5) bad = 1} END {exit bad || rows != 6}' \
   "$work/noise.csv" || { cat "$work/noise.csv"; exit 1; }

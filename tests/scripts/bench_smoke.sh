@@ -4,7 +4,7 @@
 #
 # Runs the benchmarks of data movement at tiny sizes on 2, 4 and 8 ranks. They must confirm that
 # every result is right, and write their tables. The microbenchmarks run only if Google Benchmark is
-# installed, and must print one report for any number of ranks. Times are not checked.
+# installed. They must print one report, and not one for each rank. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

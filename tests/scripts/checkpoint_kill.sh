@@ -28,8 +28,8 @@ refuse_status() {
   exit 1
 }
 
-# check <output>: each line with a loss must be in the reference, and there must be no error
-# message.
+# check <output>: each line with a loss must be in the reference, and there must be no message about
+# checkpoints, because only errors print one.
 check() {
   if grep -q "checkpoint" "$1" "$work/err"; then
     echo "FAILED: a resumed training ends with an error:"

@@ -5,8 +5,8 @@
 #
 # Builds fresh projects that use the library. The first project finds only the installed
 # ashlar::core by find_package. The second project finds the whole installed library, with CUDA if
-# nvcc was found. The third project adds the library as a subdirectory. Paths contain a space on
-# purpose.
+# nvcc was found. The third project adds the library as a subdirectory. The last project does so
+# without MPI. Paths contain a space on purpose.
 #
 # The installed files must equal those of the source tree, which the build has compiled already. So
 # the second project compiles only a part of them: before it is built, the script empties all
@@ -57,7 +57,8 @@ fi
 # All files that the build uses must be installed as they are. From the list of differences, grep -v
 # removes the files that a build without MPI, CUDA or nlohmann_json does not install.
 missing="$(diff -rq -x README.md "$source_dir/include/ashlar" "$work/prefix/include/ashlar" || true)"
-# Without the full library, the rooms above ashlar::core and the umbrella header are not installed.
+# Without the full library, the rooms above ashlar::core and their umbrella headers are not
+# installed.
 above='/include/ashlar(: |/)(device|comm|tensor|io|nn|train|checkpoint)(\.hpp|[/:]|$)'
 [ "$full" = ON ] ||
   missing="$(grep -vE "^Only in .*($above|/include/ashlar: ashlar\.hpp$)" <<<"$missing" || true)"

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks that README.md and docs/*.md are true. A fenced block is checked according to its language:
+# Checks that README.md and docs/*.md are true. How a fenced block is checked depends on its
+# language:
 #
 #   cpp      With `int main`: a program, which is compiled as in a user's project, with
 #            ashlar::compiled if the build has it, and run on 4 ranks. Otherwise: a fragment. Each
@@ -12,11 +13,11 @@
 #            output.
 #   console  `$ plan ...` and its output, where a line `...` stands for any lines. Checked only in
 #            builds of type Release that have examples/plan.
-#   json     a machine file that examples/plan accepts, if it is built
+#   json     a machine file, which examples/plan must accept, if that program is built
 #   sh       It may name only files and folders that exist below examples, tests, bench and cmake.
 #   cmake    not checked here: tests/scripts/consumer.sh builds users' projects
 #
-# A comment of HTML on the line before a block changes how the block is checked:
+# An HTML comment on the line before a block changes how the block is checked:
 #
 #   <!-- file: gain.hpp -->         The block is this file, which programs of all pages may include.
 #   <!-- ranks: 8 -->               the number of ranks for the program
@@ -136,8 +137,9 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
-# Collects the text of all headers. A string literal that continues on the next line is joined, so
-# that it is on one line. In sentences.hpp, each line then has one literal.
+# Collects the text of all headers. The parts of a string literal that continues on the next line
+# are joined, so that the whole literal is on one line. In sentences.hpp, each line then has one
+# literal.
 join='s/"[ \t]*\\?\n[ \t]*"//g'
 find include/ashlar -name '*.hpp' -exec cat {} + | perl -0777 -pe "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
@@ -228,7 +230,8 @@ for name in "${!main_of[@]}"; do
   fi
 done
 
-# numberless: removes line numbers, column numbers and folders from compiler output.
+# numberless: removes line numbers, column numbers, folders and names of .cpp files from compiler
+# output.
 numberless() {
   sed -e "s,[^ ]*include/ashlar/,include/ashlar/,g; s,$work/programs/,,g; s/refused_[0-9]*\.cpp/NAME.cpp/g" \
     -e 's/[A-Za-z0-9_]*\.cpp:/NAME.cpp:/g; s/:[0-9]*:[0-9]*:/:N:N:/g; s/^ *[0-9]* |/ N |/; s/[~^]*$//; s/ *$//'

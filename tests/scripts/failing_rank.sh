@@ -17,7 +17,8 @@ command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 oversubscribe=()
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
-# fails <ranks> <how> <text>...: demands a failure that prints each text exactly once.
+# fails <ranks> <how> <text>...: demands that the program, with the argument <how>, fails within 30
+# seconds and prints each text exactly once.
 fails() {
   local ranks="$1" how="$2" output status=0 text times
   shift 2

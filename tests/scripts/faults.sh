@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault. In the middle of a
-# pipelined step, rank 0 of the first stage commits faults too. Each fault must end the job within
-# ten seconds, with a non-zero exit status and a message that names the rank and the operation. It
-# must leave no files in /dev/shm and no process. Environment variables:
+# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault. Faults in the middle
+# of a pipelined step are also committed by rank 0, which is in the first stage. Each fault must end
+# the job within ten seconds, with a non-zero exit status and a message that names the rank and the
+# operation. The job must leave no files in /dev/shm and no process. Environment variables:
 #
 #   ASHLAR_FAULTS          all: every fault with shared memory and with messages; default: every
 #                          fault with shared memory, some with messages
@@ -36,7 +36,7 @@ if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
   oversubscribe=(--oversubscribe)
   or_ended=
 fi
-# killed <rank>: prints a pattern of what the output says when that rank is killed.
+# killed <rank>: prints a pattern that the output must match if that rank is killed.
 killed() { printf 'Rank %s was killed: its process [0-9]+ on .* Rank [0-9] is in %s' "$1" "$or_ended"; }
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -63,7 +63,7 @@ job() {
   seconds=$((SECONDS - begin))
 }
 
-# says <text>...: demands that the output contains each text.
+# says <pattern>...: demands that the output matches each of these extended regular expressions.
 says() {
   local text
   for text in "$@"; do
@@ -88,8 +88,8 @@ ends() {
   [ ! -s "$work/shm_left" ] || complain "left in /dev/shm: $(tr '\n' ' ' <"$work/shm_left")"
 }
 
-# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts.
-# <how> is the name of the fault, with or without the rank that commits it.
+# fault <how> <pattern>...: demands that the fault ends the job, and that the output matches the
+# patterns. <how> is the name of the fault, with or without the rank that commits it.
 fault() {
   # shellcheck disable=SC2086
   job $1
@@ -98,7 +98,7 @@ fault() {
   says "$@"
 }
 
-# late <how> <text>...: like fault, for a fault that the watchdog finds. The watchdog must then
+# late <how> <pattern>...: like fault, for a fault that the watchdog finds. The watchdog must then
 # write a flight record.
 late() {
   fault "$@"
@@ -107,7 +107,7 @@ late() {
 }
 
 gather='all-gather along node of 64x64 float \[S\(0\),B\] -> \[B,B\] \(a table\)'
-# collective_faults: runs the faults that depend on the transport.
+# collective_faults <all|some>: runs all or some of the faults that depend on the transport.
 collective_faults() {
   job none
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
@@ -123,7 +123,7 @@ collective_faults() {
   late stage_stop 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
   job stale_none
   [ "$status" -eq 0 ] || complain "exit status $status with stale parameters and without a fault"
-  # A rank of a stale training that computes is in no operation.
+  # While a rank of a stale training computes, it is in no operation that the message could name.
   fault stale_kill "Rank 2 was killed: its process [0-9]+ on $or_ended"
   fault stage_throw '\[rank 2\] error: reader: the file of this rank has ended'
   fault kill "$(killed 2)"
@@ -186,11 +186,11 @@ wait "$launcher" || status=$?
 seconds=$((SECONDS - begin))
 ends
 
-# Tests a checkpoint that cannot be written. Only this test sees the file systems that it mounts
-# here.
+# Tests a checkpoint that cannot be written, in file systems that are mounted for this test alone.
+# No process outside this test sees them.
 if unshare -m mount -t tmpfs tmpfs "$work" 2>/dev/null; then
   mkdir "$work/disk"
-  # mounted <options> <how to end>: saves into a file system with these mount options.
+  # mounted <options>: saves a checkpoint into a file system with these mount options.
   mounted() {
     local begin=$SECONDS
     how="save, $1" status=0

@@ -17,8 +17,8 @@ unshare -m mount -t tmpfs -o size=6m tmpfs /dev/shm 2>/dev/null ||
 oversubscribe=()
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
-# run <size of /dev/shm>: runs the program on 4 ranks, without any other fault. Sets output and
-# status.
+# run <size of /dev/shm>: runs the program on 4 ranks, without any other fault. Sets the variables
+# output and status.
 run() {
   status=0
   # shellcheck disable=SC2016

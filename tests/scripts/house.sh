@@ -4,9 +4,10 @@
 # processors: 1
 #
 # Checks the form of source files. Each header, including CUDA headers (.cuh), has at most 400
-# lines, two SPDX lines and #pragma once. Each .cu has the SPDX lines. All C++ and CUDA files are
-# formatted with .clang-format. Their comments have at most 100 columns, except tables. Each message
-# that a header defines as ASHLAR_SAYS_.. is expected by a file of tests/compile_fail.
+# lines, two SPDX lines and #pragma once. Each .cu has at most 400 lines and the SPDX lines. All C++
+# and CUDA files are formatted with .clang-format. Their comment lines have at most 100 columns,
+# except in tables. A file of tests/compile_fail expects each message that a header defines as
+# ASHLAR_SAYS_...
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"

@@ -9,11 +9,13 @@
 #   includes all rooms.
 # - io/json, which is a CMake target of its own, includes only rooms of ashlar::core. Only io/json
 #   and the room checkpoint include headers of io/json.
-# - The rooms of ashlar::core include no header of MPI, BLAS, CUDA or JSON.
+# - The rooms of ashlar::core include no header of MPI, BLAS, CUDA or JSON. Of all rooms, only
+#   io/json includes headers of nlohmann/.
 # - No room includes the folder detail of another room.
 # - Headers of CUDA and NCCL, and of folders named cuda or nccl, are included only by files below
 #   folders named cuda or nccl.
 # - Only .cuh and .cu files include a .cuh.
+# - Each header belongs to a room, and each include is written with <...>.
 set -euo pipefail
 
 include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"

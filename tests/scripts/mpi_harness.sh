@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests the harness of the MPI tests, which would be worthless if it let failing cases pass. Each
-# case of tests/support/failing_cases.cpp must end in time, with a non-zero status and the right
-# message.
+# Tests the harness of the MPI tests, which must not let failing cases pass. Each case of
+# tests/support/failing_cases.cpp must end in time, with a non-zero status and the right message.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:-build/default}/tests/mpi_failing_cases"

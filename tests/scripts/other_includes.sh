@@ -5,7 +5,7 @@
 #
 # Checks that each public header includes what it uses of the C++ standard library and of other
 # libraries, directly or through other headers of ashlar. The test `headers` cannot check this,
-# because there all headers of other libraries are visible at once.
+# because with Clang it makes all headers of other libraries visible at once.
 #
 # The first table has a line "HEADER...: NAME..." for each group of names of the standard library,
 # which may come from any of these headers. A name is what follows std:: up to the next ::. The

@@ -6,7 +6,7 @@
 # If the reference BLAS is used, the user must be warned when the build is configured and when a
 # program runs. With another BLAS there must be no warning, also if it is oneMKL, which has no
 # cblas.h, and if the first configuration of the build folder found a BLAS without C interface. The
-# part of the reference BLAS is skipped if Debian's (libblas-dev) is not installed.
+# check with the reference BLAS is skipped if it is not installed (Debian: libblas-dev).
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -48,7 +48,8 @@ told() {
   OPENBLAS_NUM_THREADS=1 "$build/speed" | grep -o 'Is it the reference BLAS' || true
 }
 
-# unblamed <cmake argument>...: fails unless a project is built with $usual and nothing is told.
+# unblamed <cmake argument>...: fails unless a project is built with the BLAS $usual and neither
+# CMake nor the program warns of it.
 unblamed() {
   local said
   said="$(told usual "$@")" || { printf '%s\n' "$said"; exit 1; }
@@ -66,8 +67,9 @@ if [ -n "$usual" ] && [ -f "$usual" ]; then
   fi
   unblamed "-DCBLAS_LIBRARIES=$usual"
 
-  # A oneMKL is imitated: the usual BLAS gets the name of MKL's library, and its header that of
-  # MKL's header. CMake searches no folder of the system.
+  # A oneMKL is imitated: a link to the usual BLAS has the name of MKL's library, and a header with
+  # the name of MKL's header includes the usual cblas.h. CMake searches no folder of the system, so
+  # it finds only the imitation.
   header="$(sed -n 's/^CBLAS_INCLUDE_DIR:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")/cblas.h"
   mkdir -p "$work/mkl/lib" "$work/mkl/include"
   ln -s "$usual" "$work/mkl/lib/libmkl_rt.so"

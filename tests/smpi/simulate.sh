@@ -6,14 +6,15 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: simulate.sh [OPTION...] PLATFORM_PROGRAM MESH MACHINE PROGRAM [ARGUMENT...]
-Runs PROGRAM MESH MACHINE ARGUMENT... on a simulated cluster made for the mesh and the machine by
-PLATFORM_PROGRAM (built from platform.cpp). Fails when the program fails, and on a deadlock, which
-smpirun itself reports with exit code 0.
-  --timeout SECONDS   default: 120
-  --expect deadlock   fails unless there is one
-  --smpirun PATH      default: the one on the PATH
-Settings of SimGrid in ASHLAR_SMPI_SETTINGS come after ours: ASHLAR_SMPI_SETTINGS=--cfg=smpi/test:1e-6
-Contention-free α-β timing: no calibration factors, computing costs no simulated time.
+Runs PROGRAM MESH MACHINE ARGUMENT... on a simulated cluster. PLATFORM_PROGRAM (built from
+platform.cpp) describes the cluster for the mesh and the machine. Fails if the program fails or
+deadlocks. (smpirun itself ends with exit code 0 after a deadlock.)
+  --timeout SECONDS   ends the simulation after this time; default: 120
+  --expect deadlock   fails unless there is a deadlock
+  --smpirun PATH      default: smpirun on the PATH
+The simulated time of messages follows from α, β and the sharing of links, without SimGrid's
+calibration factors. Computing takes no time. ASHLAR_SMPI_SETTINGS may contain settings of SimGrid,
+which override those of this script, such as ASHLAR_SMPI_SETTINGS=--cfg=smpi/test:1e-6
 TEXT
 }
 
@@ -42,20 +43,22 @@ settings=(
   # These options make SimGrid use the latencies and bandwidths of the platform unchanged.
   --cfg=network/model:SMPI --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1
   --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
-  # With lazy updates, SimGrid loses half the time of many flows that begin at once.
+  # With lazy updates, SimGrid counts only half the time of many flows that begin at once.
   --cfg=network/optim:Full --cfg=surf/precision:1e-13
-  # Only messages take time.
+  # Computing takes no time. MPI_Test and MPI_Iprobe take a little, so that loops that call them
+  # until a message has arrived end.
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
   # Sends of any size wait for their receives, so that wrong orders of calls deadlock.
   --cfg=smpi/send-is-detached-thresh:0
-  # Each rank gets its own copy of the static variables in headers. -fno-gnu-unique is needed too.
+  # Each rank gets its own copy of the static variables in headers. For this, the program must also
+  # be compiled with -fno-gnu-unique (cmake/AshlarSmpi.cmake).
   --cfg=smpi/privatization:dlopen
   # MPI calls use the algorithms that the cost model describes.
   --cfg=smpi/allgather:NTSLR --cfg=smpi/allgatherv:mpich_ring
   --cfg=smpi/reduce_scatter:ompi_ring --cfg=smpi/allreduce:lr
   --cfg=smpi/alltoall:ring --cfg=smpi/alltoallv:ring
 )
-# Settings in ASHLAR_SMPI_SETTINGS come later and override these.
+# Settings in ASHLAR_SMPI_SETTINGS come after the settings above and override them.
 read -r -a more <<<"${ASHLAR_SMPI_SETTINGS:-}"
 
 status=0
