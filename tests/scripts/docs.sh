@@ -331,7 +331,7 @@ while IFS=$'\t' read -r n page line language comment; do
         compared=$((compared + 1))
       fi
       ;;
-    json)
+    "json "*)
       if [ -x "$binary_dir/examples/plan" ]; then
         "$binary_dir/examples/plan" mlp --mesh node=2,gpu=2 --machine "$(block "$n" json)" >"$work/whole" 2>&1 ||
           { complain "$page:$line: no machine file:"; cat "$work/whole"; }
