@@ -39,6 +39,15 @@ inline void freed(void* block) {
   auto const unit = static_cast<std::size_t>(alignment);
   return ashlar_test::noted(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit), bytes);
 }
+// std::stable_sort calls this one. AddressSanitizer would otherwise replace it by its own, whose
+// blocks must not be freed by the functions below.
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  try {
+    return ::operator new(bytes);
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+}
 [[gnu::noinline]] void operator delete(void* block) noexcept { ashlar_test::freed(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept {
   ashlar_test::freed(block);
