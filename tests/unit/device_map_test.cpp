@@ -127,7 +127,7 @@ TEST_CASE_TEMPLATE("sums, differences and products of integers wrap around", T, 
 
 TEST_CASE("the_gradient_of_the_logarithm_is_finite_where_its_derivative_is_not") {
   float const x = 1.2e-39f;  // 1 / x is above the largest float
-  device::gradient_of<device::natural_log> const gradient;
+  ashlar::device::gradient_of<ashlar::device::natural_log> const gradient;
   CHECK(gradient(x, 0.0f) == 0);
   CHECK(gradient(x, 1e-5f) == doctest::Approx(1e-5 / 1.2e-39));
 }

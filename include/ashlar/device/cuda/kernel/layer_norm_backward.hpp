@@ -4,12 +4,12 @@
 #pragma once
 
 // Kernels for the backward pass of layer norm, with the function of
-// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. For complete
-// rows, layer_norm_backward launches two kernels. The first one computes dx, and for each chunk of
-// rows the sums that make up dgamma and dbeta (layer_norm_backward_chunks.hpp). The second one adds
-// up the sums of all chunks. If rows are long or not aligned, layer_norm_backward launches three
-// kernels instead: two for dgamma and dbeta (columns.hpp), and then one for dx. dgamma and dbeta are
-// of type accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
+// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp.
+// layer_norm_backward launches two kernels. The first one computes dx, and for each chunk of rows
+// the sums that make up dgamma and dbeta (layer_norm_backward_chunks.hpp). The second one adds up
+// the sums of all chunks. If rows are long or not aligned, layer_norm_backward launches three
+// kernels instead: two for dgamma and dbeta (columns.hpp), and then one for dx. dgamma and dbeta
+// are of type accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
 
 #include <cstdint>
 
