@@ -124,3 +124,10 @@ TEST_CASE_TEMPLATE("sums, differences and products of integers wrap around", T, 
   host::scale_inplace(2, 3, z.data());
   CHECK(z == values{-2, 0, 6});
 }
+
+TEST_CASE("the_gradient_of_the_logarithm_is_finite_where_its_derivative_is_not") {
+  float const x = 1.2e-39f;  // 1 / x is above the largest float
+  ashlar::device::gradient_of<ashlar::device::natural_log> const gradient;
+  CHECK(gradient(x, 0.0f) == 0);
+  CHECK(gradient(x, 1e-5f) == doctest::Approx(1e-5 / 1.2e-39));
+}

@@ -4,6 +4,7 @@
 // Tests the host's versions of the operations that every processor type (host or CUDA) must
 // provide. Only operations that consist of more than one kernel are tested here.
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -80,6 +81,35 @@ TEST_CASE("sums are added to the existing values") {
   CHECK(total == 22);
   add_sum_of_squares(on, memory, x.data(), 6, &total);
   CHECK(total == 113);
+}
+
+TEST_CASE("sums of many rows stay accurate, and are exact if their addends are small integers") {
+  counted_memory memory;
+  // In float, adding 1 to 2^24 changes nothing, so one running sum would lose all ones.
+  std::int64_t const rows = 65536;
+  std::vector<float> x(2 * 65536, 1.0f);
+  x[0] = x[1] = 0x1p24f;
+  double const exact = 0x1p24 + 65535;
+  std::vector<float> sum(2), y(2);
+  add_column_sums(on, memory, x.data(), rows, 2, sum.data());
+  reduce_dim(on, memory, reduction::sum, x.data(), 1, rows, 2, y.data());
+  for (auto const* found : {&sum, &y})
+    for (float const each : *found) CHECK(each == doctest::Approx(exact).epsilon(1e-4));
+  // Neither the rows nor the columns are a multiple of those that are combined at a time.
+  std::int64_t const m = 700, n = 300;
+  std::vector<double> z(700 * 300), columns(300), largest(300);
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = static_cast<double>(i * 7919 % 1009) - 500;
+  add_column_sums(on, memory, z.data(), m, n, columns.data());
+  reduce_dim(on, memory, reduction::max, z.data(), 1, m, n, largest.data());
+  for (std::size_t c = 0; c < 300; ++c) {
+    double total = 0, most = z[c];
+    for (std::size_t r = 0; r < 700; ++r) {
+      total += z[r * 300 + c];
+      most = std::max(most, z[r * 300 + c]);
+    }
+    CHECK(columns[c] == total);
+    CHECK(largest[c] == most);
+  }
 }
 
 TEST_CASE("an update writes the rounded weights into a copy") {

@@ -176,3 +176,13 @@ TEST_CASE("cross_entropy_over_a_split_vocabulary_equals_the_whole") {
     CHECK(distance(part, shard(gradient, s)) < 1e-14);
   }
 }
+
+TEST_CASE("cross_entropy_of_large_logits_is_accurate") {
+  // The spacing of floats near 10,000 is about 0.001, more than these losses.
+  std::vector<float> logits{10000, 9992, 10000, 10000};
+  std::vector<std::int32_t> const targets{0, 1};
+  std::vector<float> loss(2);
+  host::cross_entropy(logits.data(), targets.data(), 2, 2, 1, loss.data(), logits.data());
+  CHECK(loss[0] == doctest::Approx(std::log1p(std::exp(-8.0))).epsilon(1e-3));
+  CHECK(loss[1] == doctest::Approx(std::log(2.0)).epsilon(1e-6));
+}

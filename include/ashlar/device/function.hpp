@@ -48,6 +48,11 @@ struct natural_log {
   ASHLAR_HD static T derivative(T x) {
     return T(1) / x;
   }
+  // For a subnormal x the derivative is infinite, while dy / x may be finite.
+  template <class T>
+  ASHLAR_HD static T gradient(T x, T dy) {
+    return dy / x;
+  }
 };
 
 struct square_root {

@@ -88,12 +88,13 @@ struct value_of {
 };
 
 /// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
-/// to F::value(x).
+/// to F::value(x). A function F may compute it by itself, more accurately than with its derivative.
 template <class F>
 struct gradient_of {
   template <class A>
   [[gnu::always_inline]] ASHLAR_HD A operator()(A x, A dy) const {
-    return dy * F::derivative(x);
+    if constexpr (requires { F::gradient(x, dy); }) return F::gradient(x, dy);
+    else return dy * F::derivative(x);
   }
 };
 

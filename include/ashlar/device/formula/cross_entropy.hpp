@@ -9,7 +9,7 @@
 //
 //   maximum    the largest logit of the row
 //   sum        the sum of e^(x - maximum) over all columns
-//   loss       maximum + log(sum) - x[target]
+//   loss       log(sum) - (x[target] - maximum)
 //   scale      the gradient of the final loss with respect to this row's loss
 //   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column
 //
@@ -42,7 +42,9 @@ constexpr target_distribution<T> smoothed_target(double smoothing, std::int64_t 
 
 template <class T>
 ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_t target) {
-  return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
+  // The difference of the two logits is small and exact if both are large. maximum + log(sum) would
+  // be rounded to the spacing of large numbers.
+  return target < 0 ? T(0) : std::log(sum) - (target_logit - maximum);
 }
 
 /// Returns scale e^(x - maximum) / sum, the part of the gradient with respect to the logit x that

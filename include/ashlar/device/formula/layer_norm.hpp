@@ -6,9 +6,15 @@
 // The formulas of layer norm for a row x of C columns, shared by the host's loops and the device's
 // kernels. xhat = (x - mean) rstd is the normalized row, y is the result, and g = dy gamma:
 //
-//   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
+//   layer_norm_moments     mean = x[0] + s / C, rstd = 1 / sqrt(q / C - (s / C)^2 + epsilon), where
+//                          s is the sum of x - x[0], and q the sum of (x - x[0])^2
 //   layer_norm_value       y = xhat gamma + beta
 //   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C)
+//
+// The squares are those of differences from the row's first element. With squares of x itself, the
+// variance of a row with a large mean would be the difference of two large, rounded numbers. Since
+// x[0] is in the row, (x[0] - mean)^2 is at most C times the variance, so the relative error of the
+// variance is of the order of C roundings, whatever the mean.
 //
 // The caller decides in which type and order the sums are accumulated.
 
@@ -20,16 +26,18 @@
 namespace ashlar::device {
 
 /// The mean of a row, and the reciprocal of its standard deviation (rstd). The constructor takes
-/// the row's sum, its sum of squares, and `share`, which is 1 / the number of columns.
+/// the row's first element, the sum of the differences from it, the sum of their squares, and
+/// `share`, which is 1 / the number of columns.
 template <class T>
 struct layer_norm_moments {
   T mean;
   T rstd;
 
-  ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
-    T const variance = sum_of_squares * share - mean * mean;
-    // Rounding can make the variance of a constant row negative. If the variance is NaN, this
-    // comparison keeps the NaN, while std::max(0, variance) would return 0.
+  ASHLAR_HD layer_norm_moments(T first, T sum, T sum_of_squares, T share, T epsilon)
+      : mean(first + sum * share) {
+    T const variance = sum_of_squares * share - (sum * share) * (sum * share);
+    // Rounding can make a small variance negative. If the variance is NaN, this comparison keeps
+    // the NaN, while std::max(0, variance) would return 0.
     rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
   }
 };

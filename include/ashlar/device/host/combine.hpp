@@ -14,11 +14,16 @@
 // the minimum are determined, including the sign of a zero and the payload of a NaN. If a or b is
 // NaN, the sum is a NaN with unspecified bits.
 
+#include <cstdint>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/wrapping.hpp>
 #include <ashlar/placement/axis_placement.hpp>
 
 namespace ashlar::device::host {
+
+/// The most elements of a line that are combined one after another (combine_rows.hpp).
+inline constexpr std::int64_t combined_at_once = 256;
 
 /// Returns `a op b`, where op is sum, max or min. If an operand is NaN, max and min return a NaN.
 template <reduction Op, class Value>

@@ -10,7 +10,7 @@
 //
 // `mean` is the mean of the pixels of one group of one image, and `rstd` the reciprocal of their
 // standard deviation. The formulas are those of layer norm (formula/layer_norm.hpp). A group's
-// pixels are contiguous, so the functions of layer norm compute mean and rstd. The functions of
+// pixels are contiguous, so the function of layer norm computes mean and rstd. The functions of
 // this file take the images and the groups of one rank.
 
 #include <cstdint>
@@ -63,9 +63,8 @@ void group_norm_forward(T const* x, T const* gain, T const* bias, group_extents 
   std::int64_t const plane = e.images.plane();
   for (std::int64_t g = 0; g < e.groups(); ++g) {
     between_blocks();
-    layer_norm_sums(x + g * e.pixels(), 1, e.pixels(), mean + g, rstd + g);
-    layer_norm_statistics(mean + g, rstd + g, 1, e.pixels(), epsilon, mean + g, rstd + g);
-    T const centre = mean[g], scale = rstd[g];
+    auto const moments = moments_of<T>(x + g * e.pixels(), e.pixels(), epsilon);
+    T const centre = mean[g] = moments.mean, scale = rstd[g] = moments.rstd;
     detail::for_each_plane(e, g, [&](std::int64_t channel, std::int64_t first) {
       T const gamma = gain[channel], beta = bias[channel];
       T const* const from = x + first;

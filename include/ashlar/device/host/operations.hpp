@@ -21,6 +21,7 @@
 #include <ashlar/device/host/attention_backward.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/device/host/combine.hpp>
+#include <ashlar/device/host/combine_rows.hpp>
 #include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/cross_entropy.hpp>
 #include <ashlar/device/host/dropout.hpp>
@@ -107,16 +108,16 @@ void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::in
     for (std::int64_t i = 0; i < m; ++i) std::copy_n(bias, n, y + i * n);
   gemm(on, false, false, m, n, k, 1, x, k, w, n, bias != nullptr ? 1 : 0, y, n);
 }
-/// Adds the sum of each column of x [rows, cols] to sum [cols].
+/// Adds the sum of each column of x [rows, cols] to sum [cols] (combine_rows.hpp).
 template <class Memory, class T>
 void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, std::int64_t cols,
                      T* sum) {
-  for (std::int64_t r = 0; r < rows; ++r) add_inplace(x + r * cols, cols, sum);
+  combine_rows<reduction::sum>(x, rows, cols, sum);
 }
 
 /// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
 /// k. Reduces in accumulation_t<T> and rounds once. If `inner` is 1, the elements are combined in
-/// the order of reduce.hpp, otherwise in the order of ascending k.
+/// the order of reduce.hpp, otherwise in that of combine_rows.hpp.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
@@ -130,9 +131,8 @@ void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std:
       return;
     }
     std::fill_n(target, inner, identity_of<A>(Op));
-    for (std::int64_t k = 0; k < extent; ++k, x += inner)
-      for (std::int64_t i = 0; i < inner; ++i)
-        target[i] = combine<Op>(target[i], static_cast<A>(x[i]));
+    combine_rows<Op>(x, extent, inner, target);
+    x += extent * inner;
   };
   auto const reduce_into = [&](A* target) {
     using enum reduction;

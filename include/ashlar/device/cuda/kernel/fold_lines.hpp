@@ -12,7 +12,8 @@
 //   Fold::combine(a, b)      the value of the elements of both a and b
 //   Fold::result(a)          the result that is stored for a
 //
-//   one_thread_per_line   one thread for each line, which combines its elements in the order of k
+//   one_thread_per_line   one thread for each line. It combines the elements of each
+//                         combined_at_once values of k, and then these values, in the order of k
 //   otherwise             one block for each line, which combines the values of its threads in an
 //                         order that depends only on the extents
 
@@ -20,6 +21,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/host/combine.hpp>
 
 namespace ashlar::cuda::detail {
 
@@ -35,8 +37,12 @@ struct folded_lines {
     division const line(i, inner);
     T const* const elements = x + line.quotient * extent * inner + line.remainder;
     auto total = fold.none();
-    for (std::int64_t k = first; k < extent; k += step)
-      total = Fold::combine(total, fold.of(elements[k * inner], k));
+    for (std::int64_t k = first; k < extent;) {
+      std::int64_t const end = at_most(extent, k + step * device::host::combined_at_once);
+      auto part = fold.none();
+      for (; k < end; k += step) part = Fold::combine(part, fold.of(elements[k * inner], k));
+      total = Fold::combine(total, part);
+    }
     return total;
   }
 };

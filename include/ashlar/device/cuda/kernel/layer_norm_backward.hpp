@@ -3,15 +3,13 @@
 
 #pragma once
 
-// Kernels for the backward pass of layer norm, with the functions of
-// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. For complete
-// rows, layer_norm_backward launches two kernels. The first one computes dx, and for each chunk of
-// rows the sums that make up dgamma and dbeta (layer_norm_backward_chunks.hpp). The second one adds
-// up the sums of all chunks. If rows are long or not aligned, layer_norm_backward launches three
-// kernels instead: two for dgamma and dbeta (columns.hpp), and then one for dx. If the columns of a
-// row are split over ranks, the caller runs separate phases, with an all-reduce between two phases.
-// Each phase is a function of this file. dgamma and dbeta are of type accumulation_t<T> and are
-// accumulated in a fixed order. dx may be dy.
+// Kernels for the backward pass of layer norm, with the function of
+// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp.
+// layer_norm_backward launches two kernels. The first one computes dx, and for each chunk of rows
+// the sums that make up dgamma and dbeta (layer_norm_backward_chunks.hpp). The second one adds up
+// the sums of all chunks. If rows are long or not aligned, layer_norm_backward launches three
+// kernels instead: two for dgamma and dbeta (columns.hpp), and then one for dx. dgamma and dbeta
+// are of type accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
 
 #include <cstdint>
 
@@ -24,34 +22,6 @@
 namespace ashlar::cuda {
 
 namespace detail {
-
-template <class T>
-struct layer_norm_backward_sums_op : layer_norm_backward_gather<T> {
-  using A = accumulation_t<T>;
-  A* sum_g;
-  A* sum_g_xhat;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, sum_pair<A> const& total) const {
-    if (!share.is_first()) return;
-    sum_g[row] = total.first;
-    sum_g_xhat[row] = this->rstd[row] * total.second;
-  }
-};
-
-/// Computes the same as layer_norm_backward_op, but reads the two sums of each row from arrays.
-template <class T>
-struct layer_norm_backward_apply_op {
-  using A = accumulation_t<T>;
-  layer_norm_backward_op<T> op;
-  A const* sum_g;
-  A const* sum_g_xhat;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
-    op.template write<Width>(row, share, sum_g[row], sum_g_xhat[row]);
-  }
-};
 
 template <class T>
 struct layer_norm_parameter_terms {
@@ -77,49 +47,13 @@ struct layer_norm_parameter_terms {
 
 }  // namespace detail
 
-template <launcher Launcher, class T>
-void layer_norm_backward_sums(Launcher const& launch, T const* dy, T const* x,
-                              accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                              T const* gamma, std::int64_t rows, std::int64_t cols,
-                              accumulation_t<T>* sum_g, accumulation_t<T>* sum_g_xhat) {
-  detail::layer_norm_backward_sums_op<T> const op{
-      {dy, x, mean, rstd, gamma, cols}, sum_g, sum_g_xhat};
-  launch_rows<T>(launch, "layer_norm_backward_sums", op, rows, cols, is_packable(dy, x, gamma));
-}
-
-template <launcher Launcher, class T>
-void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
-                               accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                               T const* gamma, accumulation_t<T> const* sum_g,
-                               accumulation_t<T> const* sum_g_xhat, std::int64_t rows,
-                               std::int64_t cols, std::int64_t total_cols, T* dx) {
-  using A = accumulation_t<T>;
-  detail::layer_norm_backward_apply_op<T> const op{
-      {{dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(total_cols), dx}, sum_g, sum_g_xhat};
-  launch_rows<T>(launch, "layer_norm_backward_apply", op, rows, cols,
-                 is_packable(dy, x, gamma, dx));
-}
-
-/// Returns the number of workspace elements that layer_norm_backward and
-/// layer_norm_backward_parameters need.
+/// Returns the number of workspace elements that layer_norm_backward needs.
 constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
   // The workspace has two rows of sums for each chunk of rows, one for dgamma and one for dbeta.
   // The chunks of layer_norm_backward_in_chunks are never larger than the chunks of
-  // launch_column_sums. So this workspace is large enough for both functions.
+  // launch_column_sums. So this workspace is large enough for both.
   std::int64_t const chunk_rows = detail::layer_norm_chunk_rows(rows, cols);
   return 2 * cols * ((rows + chunk_rows - 1) / chunk_rows);
-}
-
-template <launcher Launcher, class T>
-void layer_norm_backward_parameters(Launcher const& launch, T const* dy, T const* x,
-                                    accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                                    std::int64_t rows, std::int64_t cols,
-                                    accumulation_t<T>* workspace, accumulation_t<T>* dgamma,
-                                    accumulation_t<T>* dbeta) {
-  accumulation_t<T>* const out[] = {dgamma, dbeta};
-  detail::layer_norm_parameter_terms<T> const terms{dy, x, mean, rstd, cols};
-  launch_column_sums<T>(launch, "layer_norm_backward_parameters", terms, rows, cols,
-                        is_packable(dy, x), workspace, out);
 }
 
 template <launcher Launcher, class T>
@@ -131,12 +65,15 @@ void layer_norm_backward(Launcher const& launch, T const* dy, T const* x,
   using A = accumulation_t<T>;
   if (cols == 0) return;
   detail::layer_norm_backward_op<T> const op{
-      {dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(cols), dx};
+      dy, x, mean, rstd, gamma, cols, A(1) / static_cast<A>(cols), dx};
   if (is_packable(dy, x, gamma, dx) && detail::fits_in_chunks<T>(cols))
     return detail::layer_norm_backward_in_chunks(launch, op, rows, workspace, dgamma, dbeta);
   // The parameter gradients are computed before dx, because the kernel for dx overwrites dy if dx
   // is dy.
-  layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
+  A* const out[] = {dgamma, dbeta};
+  detail::layer_norm_parameter_terms<T> const terms{dy, x, mean, rstd, cols};
+  launch_column_sums<T>(launch, "layer_norm_backward_parameters", terms, rows, cols,
+                        is_packable(dy, x), workspace, out);
   launch_rows<T>(launch, "layer_norm_backward", op, rows, cols, is_packable(dy, x, gamma, dx));
 }
 

@@ -21,27 +21,6 @@ void layer_norm_forward(cudaStream_t stream, T const* x, T const* gamma, T const
 }
 
 template <class T>
-void layer_norm_sums(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,
-                     accumulation_t<T>* sum, accumulation_t<T>* sum_of_squares) {
-  layer_norm_sums(device_launcher(stream), x, rows, cols, sum, sum_of_squares);
-}
-
-template <class A>
-void layer_norm_statistics(cudaStream_t stream, A const* sum, A const* sum_of_squares,
-                           std::int64_t rows, std::int64_t total_cols,
-                           std::type_identity_t<A> epsilon, A* mean, A* rstd) {
-  layer_norm_statistics(device_launcher(stream), sum, sum_of_squares, rows, total_cols, epsilon,
-                        mean, rstd);
-}
-
-template <class T>
-void layer_norm_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* mean,
-                      accumulation_t<T> const* rstd, T const* gamma, T const* beta,
-                      std::int64_t rows, std::int64_t cols, T* y) {
-  layer_norm_apply(device_launcher(stream), x, mean, rstd, gamma, beta, rows, cols, y);
-}
-
-template <class T>
 void layer_norm_backward(cudaStream_t stream, T const* dy, T const* x,
                          accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
                          T const* gamma, std::int64_t rows, std::int64_t cols,
@@ -51,96 +30,22 @@ void layer_norm_backward(cudaStream_t stream, T const* dy, T const* x,
                       dgamma, dbeta);
 }
 
-template <class T>
-void layer_norm_backward_sums(cudaStream_t stream, T const* dy, T const* x,
-                              accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                              T const* gamma, std::int64_t rows, std::int64_t cols,
-                              accumulation_t<T>* sum_g, accumulation_t<T>* sum_g_xhat) {
-  layer_norm_backward_sums(device_launcher(stream), dy, x, mean, rstd, gamma, rows, cols, sum_g,
-                           sum_g_xhat);
-}
-
-template <class T>
-void layer_norm_backward_apply(cudaStream_t stream, T const* dy, T const* x,
-                               accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                               T const* gamma, accumulation_t<T> const* sum_g,
-                               accumulation_t<T> const* sum_g_xhat, std::int64_t rows,
-                               std::int64_t cols, std::int64_t total_cols, T* dx) {
-  layer_norm_backward_apply(device_launcher(stream), dy, x, mean, rstd, gamma, sum_g, sum_g_xhat,
-                            rows, cols, total_cols, dx);
-}
-
-template <class T>
-void layer_norm_backward_parameters(cudaStream_t stream, T const* dy, T const* x,
-                                    accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
-                                    std::int64_t rows, std::int64_t cols,
-                                    accumulation_t<T>* workspace, accumulation_t<T>* dgamma,
-                                    accumulation_t<T>* dbeta) {
-  layer_norm_backward_parameters(device_launcher(stream), dy, x, mean, rstd, rows, cols, workspace,
-                                 dgamma, dbeta);
-}
-
 template void layer_norm_forward(cudaStream_t, float const*, float const*, float const*,
                                  std::int64_t, std::int64_t, float, float*, float*, float*);
-template void layer_norm_sums(cudaStream_t, float const*, std::int64_t, std::int64_t, float*,
-                              float*);
-template void layer_norm_statistics(cudaStream_t, float const*, float const*, std::int64_t,
-                                    std::int64_t, float, float*, float*);
-template void layer_norm_apply(cudaStream_t, float const*, float const*, float const*, float const*,
-                               float const*, std::int64_t, std::int64_t, float*);
 template void layer_norm_backward(cudaStream_t, float const*, float const*, float const*,
                                   float const*, float const*, std::int64_t, std::int64_t, float*,
                                   float*, float*, float*);
-template void layer_norm_backward_sums(cudaStream_t, float const*, float const*, float const*,
-                                       float const*, float const*, std::int64_t, std::int64_t,
-                                       float*, float*);
-template void layer_norm_backward_apply(cudaStream_t, float const*, float const*, float const*,
-                                        float const*, float const*, float const*, float const*,
-                                        std::int64_t, std::int64_t, std::int64_t, float*);
-template void layer_norm_backward_parameters(cudaStream_t, float const*, float const*, float const*,
-                                             float const*, std::int64_t, std::int64_t, float*,
-                                             float*, float*);
 
 template void layer_norm_forward(cudaStream_t, double const*, double const*, double const*,
                                  std::int64_t, std::int64_t, double, double*, double*, double*);
-template void layer_norm_sums(cudaStream_t, double const*, std::int64_t, std::int64_t, double*,
-                              double*);
-template void layer_norm_statistics(cudaStream_t, double const*, double const*, std::int64_t,
-                                    std::int64_t, double, double*, double*);
-template void layer_norm_apply(cudaStream_t, double const*, double const*, double const*,
-                               double const*, double const*, std::int64_t, std::int64_t, double*);
 template void layer_norm_backward(cudaStream_t, double const*, double const*, double const*,
                                   double const*, double const*, std::int64_t, std::int64_t, double*,
                                   double*, double*, double*);
-template void layer_norm_backward_sums(cudaStream_t, double const*, double const*, double const*,
-                                       double const*, double const*, std::int64_t, std::int64_t,
-                                       double*, double*);
-template void layer_norm_backward_apply(cudaStream_t, double const*, double const*, double const*,
-                                        double const*, double const*, double const*, double const*,
-                                        std::int64_t, std::int64_t, std::int64_t, double*);
-template void layer_norm_backward_parameters(cudaStream_t, double const*, double const*,
-                                             double const*, double const*, std::int64_t,
-                                             std::int64_t, double*, double*, double*);
 
 template void layer_norm_forward(cudaStream_t, bfloat16 const*, bfloat16 const*, bfloat16 const*,
                                  std::int64_t, std::int64_t, float, bfloat16*, float*, float*);
-template void layer_norm_sums(cudaStream_t, bfloat16 const*, std::int64_t, std::int64_t, float*,
-                              float*);
-template void layer_norm_apply(cudaStream_t, bfloat16 const*, float const*, float const*,
-                               bfloat16 const*, bfloat16 const*, std::int64_t, std::int64_t,
-                               bfloat16*);
 template void layer_norm_backward(cudaStream_t, bfloat16 const*, bfloat16 const*, float const*,
                                   float const*, bfloat16 const*, std::int64_t, std::int64_t, float*,
                                   bfloat16*, float*, float*);
-template void layer_norm_backward_sums(cudaStream_t, bfloat16 const*, bfloat16 const*, float const*,
-                                       float const*, bfloat16 const*, std::int64_t, std::int64_t,
-                                       float*, float*);
-template void layer_norm_backward_apply(cudaStream_t, bfloat16 const*, bfloat16 const*,
-                                        float const*, float const*, bfloat16 const*, float const*,
-                                        float const*, std::int64_t, std::int64_t, std::int64_t,
-                                        bfloat16*);
-template void layer_norm_backward_parameters(cudaStream_t, bfloat16 const*, bfloat16 const*,
-                                             float const*, float const*, std::int64_t, std::int64_t,
-                                             float*, float*, float*);
 
 }  // namespace ashlar::cuda
