@@ -587,6 +587,11 @@ function(ashlar_add_script_test label script)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  # A line `# timeout: N` gives a script N seconds, because --thorough asks more of it.
+  list(FILTER head INCLUDE REGEX "^# timeout: [0-9]+$")
+  if(head)
+    string(REGEX REPLACE "^# timeout: " "" timeout "${head}")
+  endif()
   math(EXPR cost "200 * (${processors} - 1) + 100")
   set_tests_properties(${test} PROPERTIES
     SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors} COST ${cost})

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 1800
 #
 # Kills a training on 4 ranks at random moments and resumes it, again and again. Every loss must
 # have the same digits as in an undisturbed training, whatever the killed runs left in the folder.

@@ -27,10 +27,10 @@ compare() {
   [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
   losses "$@"
   paste "$work/reference" "$work/losses" | awk -v what="$*" -v steps="$steps" '
-    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d}
+    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d; if (!(d < 1e9)) bad = 1}  # also for NaN
     END {
       printf "%-55s largest relative difference %.1e\n", what, worst
-      exit !(NR == steps && worst < 1e-4)
+      exit !(NR == steps && worst < 1e-4 && !bad)
     }'
 }
 
