@@ -312,6 +312,21 @@ TEST_CASE("a checkpoint that is written beside the training has the values of it
   CHECK_FALSE(saves.is_busy());
 }
 
+TEST_CASE("a background save keeps its folder when the process changes its working directory") {
+  shared_folder const f;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = problem_of(gpt, batch);
+  auto model = nn::place<double>(gpt, m, plan_source(problem, m).whole(), 1);
+  train::trainer t(model, train::adam_w{});
+  auto const before = fs::current_path();
+  fs::current_path(f.path());
+  checkpoint::background_save saves("run", m);
+  fs::current_path(before);
+  saves.save(t);
+  saves.finish();
+  CHECK(checkpoint::complete_steps(f.path() / "run") == std::vector<std::int64_t>{0});
+}
+
 TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank") {
   shared_folder const f;
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
