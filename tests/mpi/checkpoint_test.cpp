@@ -8,6 +8,7 @@
 // checkpoint is either complete or absent. A checkpoint that is damaged, or that is of another
 // training, is refused on every rank. Arrays in files of other programs are read by their names.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -55,6 +56,31 @@ std::map<std::string, std::vector<double>> all_values(Trainer& t) {
   }
   return all;
 }
+
+/// Changes the third last byte of a file.
+void damage(fs::path const& file) {
+  std::fstream in_out(file, std::ios::in | std::ios::out | std::ios::binary);
+  in_out.seekg(-3, std::ios::end);
+  char const byte = static_cast<char>(in_out.get() ^ 1);
+  in_out.seekp(-3, std::ios::end);
+  in_out.put(byte);
+}
+
+/// A matrix of 3 columns that has one row on each rank.
+struct row_on_each_rank {
+  ashlar::mesh m{MPI_COMM_WORLD, {{"gpu", world_size()}}};
+  ashlar::tensor<double, 2> x{
+      m, {world_size(), 3}, ashlar::placement::all_broadcast(1).with(0, ashlar::split(0, 0))};
+
+  std::vector<checkpoint::stored_array> arrays() {
+    return {checkpoint::array_like("x", x, ashlar::element_type::f64, x.data())};
+  }
+  /// Sets all elements to `value`, and saves them as the checkpoint of step 1.
+  void save(fs::path const& folder, double value) {
+    std::fill_n(x.data(), x.local_elements(), value);
+    checkpoint::save(folder, m, arrays(), 1);
+  }
+};
 
 template <class Net, class Batch>
 search::problem problem_of(Net const& net, Batch const& b) {
@@ -286,6 +312,21 @@ TEST_CASE("a checkpoint that is written beside the training has the values of it
   CHECK_FALSE(saves.is_busy());
 }
 
+TEST_CASE("a background save keeps its folder when the process changes its working directory") {
+  shared_folder const f;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = problem_of(gpt, batch);
+  auto model = nn::place<double>(gpt, m, plan_source(problem, m).whole(), 1);
+  train::trainer t(model, train::adam_w{});
+  auto const before = fs::current_path();
+  fs::current_path(f.path());
+  checkpoint::background_save saves("run", m);
+  fs::current_path(before);
+  saves.save(t);
+  saves.finish();
+  CHECK(checkpoint::complete_steps(f.path() / "run") == std::vector<std::int64_t>{0});
+}
+
 TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank") {
   shared_folder const f;
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
@@ -334,16 +375,9 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
       CHECK(values[i] == static_cast<double>(static_cast<float>(exact[i])));
   }
 
-  // Changes one byte of the first file.
   m.barrier();
   auto const file = f.path() / "step-000000000.0" / "rank-0.safetensors";
-  if (m.rank() == 0) {
-    std::fstream in_out(file, std::ios::in | std::ios::out | std::ios::binary);
-    in_out.seekg(-3, std::ios::end);
-    char const byte = static_cast<char>(in_out.get() ^ 1);
-    in_out.seekp(-3, std::ios::end);
-    in_out.put(byte);
-  }
+  if (m.rank() == 0) damage(file);
   m.barrier();
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "it is damaged"));
   m.barrier();
@@ -367,6 +401,55 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   CHECK(has(message_of([&] { checkpoint::save(no_folder, t); }),
             "checkpoint::save: on rank 0: " + no_folder.string() +
                 " cannot be written: Not a directory."));
+}
+
+TEST_CASE("one rank that loads a checkpoint of several ranks checks the files of all of them") {
+  shared_folder const f;
+  row_on_each_rank of_all;
+  of_all.save(f.path(), 1);
+  of_all.m.barrier();
+  if (world_rank() == 0) {
+    auto const last = "rank-" + std::to_string(world_size() - 1) + ".safetensors";
+    damage(f.path() / "step-000000001.0" / last);
+    ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+    ashlar::tensor<double, 2> y(alone, of_all.x.extents(), ashlar::placement::all_broadcast(1));
+    auto const message = message_of([&] {
+      checkpoint::load(f.path(), alone,
+                       {checkpoint::array_like("x", y, ashlar::element_type::f64, y.data())}, 1);
+    });
+    CHECK_MESSAGE(has(message, last + " cannot be read: it is damaged"), message);
+  }
+  of_all.m.barrier();
+}
+
+TEST_CASE("ranks that load different checkpoints of one step are refused together") {
+  if (world_size() == 1) return;
+  shared_folder const f;
+  row_on_each_rank of_all;
+  of_all.save(f.path() / "one", 1);
+  of_all.save(f.path() / "two", 2);
+  auto const folder = f.path() / (world_rank() == 0 ? "one" : "two");
+  CHECK(has(message_of([&] { checkpoint::load(folder, of_all.m, of_all.arrays(), 1); }),
+            "checkpoint::load: the ranks read different indexes"));
+}
+
+TEST_CASE("a part of a file that is larger than the buffer for reading is read right") {
+  shared_folder const f;
+  if (world_rank() == 0) {
+    // The buffer has 16 MiB, which are 2048 of these rows.
+    ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+    auto const everywhere = ashlar::placement::all_broadcast(1);
+    ashlar::tensor<double, 2> x(alone, {2500, 1024}, everywhere);
+    ashlar::tensor<double, 2> y(alone, {2500, 1024}, everywhere);
+    auto const elements = x.local_elements();
+    for (std::int64_t i = 0; i < elements; ++i) x.data()[i] = static_cast<double>(i);
+    std::fill_n(y.data(), elements, -1.0);
+    auto const f64 = ashlar::element_type::f64;
+    checkpoint::save(f.path(), alone, {checkpoint::array_like("x", x, f64, x.data())}, 1);
+    checkpoint::load(f.path(), alone, {checkpoint::array_like("x", y, f64, y.data())}, 1);
+    CHECK(std::equal(x.data(), x.data() + elements, y.data()));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_CASE("arrays of safetensors files that Python made are read by their names") {

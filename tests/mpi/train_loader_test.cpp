@@ -62,7 +62,7 @@ std::vector<int> some_tokens(int n) {
 std::string little(std::vector<int> const& numbers, int bytes) {
   std::string text;
   for (int const n : numbers)
-    for (int k = 0; k < bytes; ++k) text += static_cast<char>(n >> 8 * k & 0xff);
+    for (int k = 0; k < bytes; ++k) text += static_cast<char>(std::int64_t{n} >> 8 * k & 0xff);
   return text;
 }
 std::string llm_c(std::vector<int> const& tokens, int number, int version, int count) {
@@ -70,9 +70,11 @@ std::string llm_c(std::vector<int> const& tokens, int number, int version, int c
   header[0] = number, header[1] = version, header[2] = count;
   return little(header, 4) + little(tokens, 2);
 }
-std::string npy(std::string const& type, std::string const& shape, std::string const& data) {
-  std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape +
-                     ", }\n";
+std::string npy(std::string const& type, std::string const& shape, std::string const& data,
+                bool is_column_major = false) {
+  std::string head = "{'descr': '" + type +
+                     "', 'fortran_order': " + (is_column_major ? "True" : "False") +
+                     ", 'shape': " + shape + ", }\n";
   return std::string("\x93NUMPY\x01\0", 8) + little({static_cast<int>(head.size())}, 2) + head +
          data;
 }
@@ -138,8 +140,11 @@ TEST_CASE("every rank reads its part of the same batches, from every kind of fil
                                     folder.write("llm.bin", llm_c(tokens, 20240520, 1, 61)),
                                     folder.write("text.txt", little(tokens, 1)),
                                     folder.write("a.npy", npy("<u2", "(61,)", little(tokens, 2))),
-                                    folder.write("b.npy", npy("<i4", "(61,)", little(tokens, 4)))};
-  int const sizes[]{2, 2, 1, 2, 4};
+                                    folder.write("b.npy", npy("<i4", "(61,)", little(tokens, 4))),
+                                    folder.write("c.npy", npy("<u4", "(61,)", little(tokens, 4))),
+                                    folder.write("d.npy", npy("<i8", "(61,)", little(tokens, 8))),
+                                    folder.write("e.npy", npy("|u1", "(61,)", little(tokens, 1)))};
+  int const sizes[]{2, 2, 1, 2, 4, 4, 8, 1};
   auto const problem = any_length(nn::describe<double>(reading_gpt, loader_batch));
   for (auto const& m : all_meshes()) {
     plan_source const plans(problem, m);
@@ -237,6 +242,8 @@ TEST_CASE("files that cannot be used are refused on every rank, by name") {
   refused(folder.write("f.npy", npy("<f4", "(9,)", little(tokens, 4))), by_name,
           "its element type \"<f4\" is not one of |u1, <u2, <u4, <i4 and <i8. Convert the array in "
           "Python.");
+  refused(folder.write("c.npy", npy("<u2", "(3, 3)", little(tokens, 2), true)), by_name,
+          "its array is column-major. Save numpy.ascontiguousarray of it.");
   refused(folder.write("s.npy", npy("<u2", "(10,)", little(tokens, 2))), by_name,
           "its header says 10 tokens, but it has room for 9.");
 
@@ -249,11 +256,54 @@ TEST_CASE("files that cannot be used are refused on every rank, by name") {
                                             "vocabulary of 60."),
                 message);
   CHECK(trainer.steps_done() == 0);
+  for (auto const* type : {"<i4", "<i8"}) {
+    auto const negative = folder.write("negative.npy",
+                                       npy(type, "(5,)", little({1, 2, -7, 4, 5}, type[2] - '0')));
+    train::loader below(trainer, negative);
+    CHECK(has(message_of([&] { trainer.step(below.batch(0)); }),
+              "token -7 at position 2 is not in the vocabulary of 60."));
+  }
   auto const shrinks = folder.write("shrinks.bin", little(tokens, 2));
   train::loader gone(trainer, shrinks);
   folder.write("shrinks.bin", "");
   CHECK(has(message_of([&] { trainer.step(gone.batch(0)); }),
             "it has become shorter than when it was opened."));
+}
+
+TEST_CASE("the options of a loader may give a vocabulary, of at most 2^31 tokens") {
+  token_folder const folder;
+  auto const problem = any_length(nn::describe<double>(reading_gpt, loader_batch));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<double>(reading_gpt, m,
+                                 search::data_parallel(problem, m.topology(), m.machine()), 1);
+  train::trainer trainer(model, train::adam_w{});
+  auto const file = folder.write("some.bin", little({1, 55, 3, 4, 5}, 2));
+  train::loader whole(trainer, file), limited(trainer, file, {.vocabulary = 50});
+  CHECK(whole.batch(0).fault == "");
+  auto const message = message_of([&] { trainer.step(limited.batch(0)); });
+  CHECK_MESSAGE(has(message, "token 55 at position 1 is not in the vocabulary of 50."), message);
+  auto const most = std::int64_t{1} << 31;
+  for (std::int64_t const size : {std::int64_t{-1}, most + 1})
+    CHECK(message_of([&] { train::loader(trainer, file, {.vocabulary = size}); }) ==
+          "train::loader: the vocabulary has " + std::to_string(size) +
+              " tokens, but a token is a number from 0 to 2^31 - 1.");
+  CHECK(train::loader(trainer, file, {.vocabulary = most}).batch(0).fault == "");
+}
+
+TEST_CASE("ranks whose files have different numbers of tokens are refused together") {
+  if (world_size() == 1) return;
+  token_folder const folder;
+  auto const problem = any_length(nn::describe<double>(reading_gpt, loader_batch));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<double>(reading_gpt, m,
+                                 search::data_parallel(problem, m.topology(), m.machine()), 1);
+  train::trainer const trainer(model, train::adam_w{});
+  auto const shorter = folder.write("9.bin", little(some_tokens(9), 2));
+  auto const longer = folder.write("13.bin", little(some_tokens(13), 2));
+  auto const own = world_rank() == 0 ? shorter : longer;
+  CHECK(message_of([&] { train::loader(trainer, own); }) ==
+        "train::loader: " + own.string() +
+            " has 9 tokens on one rank and 13 on another. All ranks must see the same file.");
 }
 
 }  // namespace ashlar_test

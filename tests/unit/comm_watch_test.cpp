@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/spaced_digits.hpp>
 #include <support/temporary_folder.hpp>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -120,6 +121,14 @@ watch::rank_report at(int rank, std::uint64_t number, double waits,
   r.begun["gpu"] = number;
   r.operations = {{number, "gpu", waits < 0, 2, 5, text}};
   return r;
+}
+
+TEST_CASE("a report is written and read in every locale") {
+  auto const r = at(1234, 56789, 1.5);
+  auto const usual = to_lines(r);
+  spaced_digits const locale;
+  CHECK(to_lines(r) == usual);
+  CHECK(watch::report_from_lines(usual) == r);
 }
 
 TEST_CASE("the diagnosis names the ranks that have not come") {

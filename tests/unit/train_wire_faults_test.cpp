@@ -6,13 +6,15 @@
 // - the error of a step that is not finite names a wire only if the step has sent gradients with
 //   it,
 // - no step and no checkpoint follow a failed step if wires have averaged its gradients,
-// - an optimizer gets the number of squares in its averages, also after a change of the plan.
+// - an optimizer gets the number of squares in its averages, also after a change of the plan,
+// - these numbers are read from a checkpoint in every locale.
 
 #include <span>
 #include <string>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/spaced_digits.hpp>
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/encoded.hpp>
@@ -133,6 +135,28 @@ TEST_CASE("averages of squares are corrected by the number of squares in them") 
   sent.continue_after(wired, "");
   CHECK(updates(wired, 11, 12) == 10);
   CHECK(scale.keeps_squares);
+}
+
+TEST_CASE("numbers of squares are read in every locale, and a damaged text is refused") {
+  auto const net = block_net(2, {4, 6}, 8);
+  auto const plain = ashlar::search::data_parallel(net, ashlar::parse_topology("gpu=2"),
+                                                   ashlar::machines::gpu_cluster);
+  model_of_squares model{{plain}, net};
+  ashlar::train::sent_gradients sent;
+  {
+    spaced_digits const locale;
+    sent.continue_after(model, "1234 0.the matrix\n");
+    CHECK(sent.text(model) == "1234 0.the matrix\n");
+  }
+  for (auto const* line : {"many 0.the matrix", "-1 0.the matrix", "12", "12 ", "120.the matrix",
+                           " ", "99999999999999999999 0.the matrix"}) {
+    CAPTURE(std::string(line));
+    CHECK(message_of([&] { sent.continue_after(model, "7 0.the matrix\n" + std::string(line)); }) ==
+          "trainer: the numbers of squares of a checkpoint have the line \"" + std::string(line) +
+              "\", which is not a number, a space and the path of a parameter. Resume from another "
+              "checkpoint.");
+    CHECK(sent.text(model) == "1234 0.the matrix\n");
+  }
 }
 
 }  // namespace ashlar_test

@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,9 +38,11 @@ namespace ashlar::checkpoint {
 template <class Processor>
 class background_save {
  public:
-  background_save(std::filesystem::path folder, basic_mesh<Processor> const& m,
+  /// Saves will go into `folder`. A relative path starts from the working directory that this
+  /// process has now, even if the process later changes it.
+  background_save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
                   save_options options = {})
-      : folder_(std::move(folder)), mesh_(m), options_(std::move(options)) {}
+      : folder_(absolute(folder)), mesh_(m), options_(std::move(options)) {}
   background_save(background_save const&) = delete;
   background_save& operator=(background_save const&) = delete;
   /// Waits for the thread. Does not complete the checkpoint that is being written: call finish()
@@ -101,6 +104,14 @@ class background_save {
 
  private:
   struct state;
+
+  /// Returns the absolute path of `folder`, or `folder` itself if there is none. Then save() throws
+  /// together with the other ranks.
+  static std::filesystem::path absolute(std::filesystem::path const& folder) {
+    std::error_code failed;
+    auto const path = std::filesystem::absolute(folder, failed);
+    return failed ? folder : path;
+  }
 
   /// Copies the values, and starts the thread that writes the copy.
   void begin(state& job) const {

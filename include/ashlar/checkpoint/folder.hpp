@@ -97,29 +97,29 @@ class busy_folder {
  public:
   explicit busy_folder(std::filesystem::path const& folder)
       : folder_(std::filesystem::weakly_canonical(folder)) {
-    std::lock_guard const lock(mutex());
-    all().insert(folder_);
+    std::lock_guard const lock(all().mutex);
+    all().folders.insert(folder_);
   }
   busy_folder(busy_folder const&) = delete;
   busy_folder& operator=(busy_folder const&) = delete;
   ~busy_folder() {
-    std::lock_guard const lock(mutex());
-    all().erase(folder_);
+    std::lock_guard const lock(all().mutex);
+    all().folders.erase(folder_);
   }
   static bool is_busy(std::filesystem::path const& folder) {
-    std::lock_guard const lock(mutex());
+    std::lock_guard const lock(all().mutex);
     std::error_code failed;  // such a folder cannot be written in the background either
-    return all().contains(std::filesystem::weakly_canonical(folder, failed));
+    return all().folders.contains(std::filesystem::weakly_canonical(folder, failed));
   }
 
  private:
-  static std::set<std::filesystem::path>& all() {
-    static std::set<std::filesystem::path> folders;
-    return folders;
-  }
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
+  struct all_folders {
+    std::mutex mutex;
+    std::set<std::filesystem::path> folders;
+  };
+  static all_folders& all() {
+    static auto* const one = new all_folders;  // never destroyed: a background save may be static
+    return *one;
   }
 
   std::filesystem::path folder_;

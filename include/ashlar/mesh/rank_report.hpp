@@ -67,12 +67,14 @@ ASHLAR_INLINE rank_report report_from_lines(std::string const& lines);
 }  // namespace ashlar::watch
 
 #if ASHLAR_DEFINES(TEXT)
+#include <locale>
 #include <sstream>
 
 namespace ashlar::watch {
 
 ASHLAR_INLINE std::string to_lines(rank_report const& r) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // another process, with another locale, may read the lines
   out << "rank " << r.rank << "\nhost " << r.host << "\nprocess " << r.process << "\nwaits "
       << r.waits << '\n';
   if (!r.work.empty()) out << "work " << r.work << '\n';
@@ -89,6 +91,7 @@ ASHLAR_INLINE rank_report report_from_lines(std::string const& lines) {
   std::istringstream in(lines);
   for (std::string line; std::getline(in, line);) {
     std::istringstream item(line);
+    item.imbue(std::locale::classic());
     std::string key;
     item >> key >> std::ws;
     if (key == "rank") item >> r.rank;

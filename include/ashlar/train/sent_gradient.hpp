@@ -28,11 +28,14 @@
 // Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
 // Convergence Speed", 2021, which calls the number of plain steps freeze_step.
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <ashlar/step/plan.hpp>
@@ -114,24 +117,42 @@ class sent_gradients {
   }
 
   /// Continues with the numbers of squares in a text(). For all other parameters, every update has
-  /// squared a gradient.
+  /// squared a gradient. Throws ashlar::error, and changes nothing, if text() does not make such a
+  /// text.
   template <class Model>
-  void continue_after(Model& model, std::string const& text) {
-    clear();
-    std::istringstream in(text);
-    std::int64_t count = 0;
-    for (std::string path; in >> count && std::getline(in >> std::ws, path);) {
+  void continue_after(Model& model, std::string_view text) {
+    std::vector<std::int64_t> squares;
+    while (!text.empty()) {
+      auto const line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      auto const [count, path] = parts_of(line);
       std::size_t index = 0;
       model.for_each_parameter([&](auto const& p) {
         auto const k = index++;
         if (p.path() != path) return;
-        if (k >= squares_.size()) squares_.resize(k + 1, all);
-        squares_[k] = count;
+        if (k >= squares.size()) squares.resize(k + 1, all);
+        squares[k] = count;
       });
     }
+    clear();
+    squares_ = std::move(squares);
   }
 
  private:
+  /// Returns the number and the path in a line of text(). Throws ashlar::error if there is no such
+  /// line.
+  static std::pair<std::int64_t, std::string_view> parts_of(std::string_view line) {
+    std::int64_t count = 0;
+    char const* const last = line.data() + line.size();
+    auto const [end, fault] = std::from_chars(line.data(), last, count);
+    std::string_view const rest(end, static_cast<std::size_t>(last - end));
+    if (fault != std::errc() || count < 0 || rest.size() < 2 || rest.front() != ' ')
+      throw error("trainer", "the numbers of squares of a checkpoint have the line \"" +
+                                 std::string(line) +
+                                 "\", which is not a number, a space and the path of a parameter. "
+                                 "Resume from another checkpoint.");
+    return {count, rest.substr(1)};
+  }
   void require_accepted() const {
     if (is_averaging_)
       throw error("trainer", "an earlier step failed after wires with momentum had averaged its "

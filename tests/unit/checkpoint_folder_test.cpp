@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests that the list of folders into which background saves write outlives every static object,
+// since a background save may be one.
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <doctest/doctest.h>
+#include <support/temporary_folder.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ashlar/checkpoint/folder.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::checkpoint::detail::busy_folder;
+
+/// Ends the process when it is destroyed, with status 0 if the folder still counts as busy.
+struct busy_to_the_end {
+  std::filesystem::path folder;
+  std::optional<busy_folder> busy;
+  ~busy_to_the_end() { std::_Exit(busy_folder::is_busy(folder) ? 0 : 1); }
+};
+
+}  // namespace
+
+TEST_CASE("the folder of a static background save is busy until the process ends") {
+  temporary_folder const f;
+  auto const child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // The list of busy folders is made after `last`, so a list that static objects do not outlive
+    // would be destroyed before `last`.
+    static busy_to_the_end last{f.path() / "run", {}};
+    last.busy.emplace(last.folder);
+    std::exit(2);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace ashlar_test
