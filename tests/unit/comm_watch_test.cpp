@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <clocale>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -336,14 +337,25 @@ TEST_CASE("ASHLAR_TIMEOUT is a number of seconds, perhaps with the word warn, or
   CHECK(with("") == "60000");
   CHECK(with("5") == "5000");
   CHECK(with("0.25") == "250");
+  CHECK(with(".5") == "500");
+  CHECK(with("1e2") == "100000");
   CHECK(with("90,warn") == "90000 warns");
   CHECK(with("off") == "0");
-  for (char const* bad : {"0", "-1", "nan", "5s", ",warn", "5,", "5,end", "1e7", "on"}) {
+  for (char const* bad : {"0", "-1", "nan", "inf", "1e999", " 5", "+5", "0x5", "5s", ",warn", "5,",
+                          "5,end", "0,25", "1e7", "on"}) {
     CAPTURE(bad);
     CHECK(
         has(message_of([&] { with(bad); }), "mesh: ASHLAR_TIMEOUT is '" + std::string(bad) + "'"));
   }
   ::unsetenv("ASHLAR_TIMEOUT");
+  // The number has a point also in locales that write a comma.
+  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
+    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
+  if (*std::localeconv()->decimal_point == '.')
+    MESSAGE("no locale with a decimal comma is installed");
+  CHECK(with("0.25,warn") == "250 warns");
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 }  // namespace
