@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <locale>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -121,6 +123,27 @@ watch::rank_report at(int rank, std::uint64_t number, double waits,
   r.begun["gpu"] = number;
   r.operations = {{number, "gpu", waits < 0, 2, 5, text}};
   return r;
+}
+
+TEST_CASE("a report is sent in the same form in every locale") {
+  struct french : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return ' '; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  auto r = at(1'234'567, 9'876'543'210, 1234.5, "all-gather along gpu of 1000 float");
+  r.process = 4'194'304;
+  r.operations[0].age = 70'000.5;
+  r.operations[0].step = 1'000'000;
+  auto const lines = to_lines(r);
+  auto const before = std::locale::global(std::locale(std::locale(), new french));
+  auto const other_lines = to_lines(r);
+  auto const read = watch::report_from_lines(lines);
+  std::locale::global(before);
+  CHECK(other_lines == lines);
+  CHECK(has(lines, "rank 1234567\n"));
+  CHECK(has(lines, "waits 1234.5\n"));
+  CHECK(read == r);
 }
 
 TEST_CASE("the diagnosis names the ranks that have not come") {

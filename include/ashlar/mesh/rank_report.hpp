@@ -5,8 +5,9 @@
 
 // Defines the report of one rank for the watchdog: its last operations, and whether it waits for
 // other ranks. Ranks ask each other for reports when some rank has waited for too long. They send a
-// report as text, one item per line (to_lines, report_from_lines). The flight record, a file with
-// the reports of all ranks, contains them as JSON (comm/watch/record_file.hpp).
+// report as text, one item per line (to_lines, report_from_lines). The text is the same in every
+// locale, because ranks may have different ones. The flight record, a file with the reports of all
+// ranks, contains them as JSON (comm/watch/record_file.hpp).
 
 #include <cstdint>
 #include <map>
@@ -67,12 +68,14 @@ ASHLAR_INLINE rank_report report_from_lines(std::string const& lines);
 }  // namespace ashlar::watch
 
 #if ASHLAR_DEFINES(TEXT)
+#include <locale>
 #include <sstream>
 
 namespace ashlar::watch {
 
 ASHLAR_INLINE std::string to_lines(rank_report const& r) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   out << "rank " << r.rank << "\nhost " << r.host << "\nprocess " << r.process << "\nwaits "
       << r.waits << '\n';
   if (!r.work.empty()) out << "work " << r.work << '\n';
@@ -89,6 +92,7 @@ ASHLAR_INLINE rank_report report_from_lines(std::string const& lines) {
   std::istringstream in(lines);
   for (std::string line; std::getline(in, line);) {
     std::istringstream item(line);
+    item.imbue(std::locale::classic());
     std::string key;
     item >> key >> std::ws;
     if (key == "rank") item >> r.rank;
