@@ -333,7 +333,9 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   }
   {
     watch::membership const present(high, 1);
+    CHECK_FALSE(present.has_left());
     watch::membership::leave_all();
+    CHECK(present.has_left());
     CHECK(low.receive(1s)->what == kind::leave);
   }
   CHECK(low.receive(1s)->what == kind::leave);
@@ -400,6 +402,9 @@ TEST_CASE("a process that ends is noticed, unless it has left before") {
   late.left(1);
   CHECK(late.rank() == -1);
   CHECK_FALSE(late.has_ended());
+  next.observe_none();
+  CHECK(next.rank() == -1);
+  CHECK_FALSE(next.has_ended());
   other.host = own.host + 1;
   CHECK(has(watch::state_of_process(other, own), "or the network is cut"));
 }

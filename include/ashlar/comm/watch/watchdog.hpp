@@ -23,8 +23,8 @@
 // printing it.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
-// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh says so
-// first (membership.hpp).
+// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh or
+// finalizes MPI says so first (membership.hpp). From then on its own watchdog lets other ranks end.
 
 #include <memory>
 #include <optional>
@@ -133,6 +133,7 @@ struct watchdog::state {
   /// Waits for one message for at most `time`, and does what it asks for.
   void receive(milliseconds time) {
     auto const begun = clock::now();
+    if (present->has_left()) next.observe_none();
     auto const m = socket.receive(next.has_ended() ? milliseconds(0) : time, next.descriptor());
     // If this process was stopped for a while, the other ranks perhaps were, too. This time does
     // not count as waiting.
@@ -142,7 +143,7 @@ struct watchdog::state {
     if (full < excused) excused = std::max(full, 0.0);
     waits = full < 0 ? full : full - excused;
     if (!m) {
-      if (next.has_ended()) report_end_of_neighbour();
+      if (next.has_ended() && !present->has_left()) report_end_of_neighbour();
       return;
     }
     switch (m->what) {
@@ -289,10 +290,10 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
 ASHLAR_INLINE watchdog::~watchdog() {
   auto& s = *state_;
   if (s.socket.ranks().empty()) return;  // it was never started
-  s.present.reset();
   s.is_done = true;
   s.socket.send(s.rank, peer_socket::kind::wake);
   if (s.thread.joinable()) s.thread.join();
+  s.present.reset();
 }
 
 }  // namespace ashlar::watch
