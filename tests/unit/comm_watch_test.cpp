@@ -373,6 +373,31 @@ TEST_CASE("a rank waits for longer while no other host answers") {
   CHECK_FALSE(question.must_wait_on(2));
 }
 
+TEST_CASE("a child process does not leave the mesh of its parent") {
+  watch::peer_socket low(true), high(true);
+  auto first = watch::own_contact(), second = first;
+  first.port = low.port();
+  second.port = high.port();
+  watch::token const secret{};
+  high.introduce(1, {first, second}, secret);
+  low.introduce(0, {first, second}, secret);
+  std::optional<watch::membership> present;
+  present.emplace(high, 1);
+  auto const child = ::fork();
+  if (child == 0) {
+    watch::membership::leave_all();
+    present.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK_FALSE(low.receive(0ms).has_value());
+  CHECK_FALSE(present->has_left());
+  present.reset();
+  CHECK(low.receive(1s)->what == watch::peer_socket::kind::leave);
+}
+
 TEST_CASE("a process that ends is noticed, unless it has left before") {
   auto const child = ::fork();
   if (child == 0) {

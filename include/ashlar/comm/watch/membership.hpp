@@ -9,6 +9,7 @@
 //   a mesh is destroyed                   the destructor of its membership tells them
 //   the process ends because of an error  leave_all() tells the ranks of all meshes
 //   MPI is finalized                      the same, for meshes that the program never destroys
+//   a child process (fork) ends           tells nobody: the parent stays
 
 #include <atomic>
 #include <mutex>
@@ -16,6 +17,7 @@
 
 #include <ashlar/comm/watch/peer_socket.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::watch {
 
@@ -46,6 +48,7 @@ class membership {
   peer_socket const& socket_;
   int rank_;
   std::atomic<bool> has_left_{false};
+  fork_watch fork_;
 };
 
 }  // namespace ashlar::watch
@@ -77,6 +80,7 @@ ASHLAR_INLINE void membership::leave_all() noexcept try {
 }
 
 ASHLAR_INLINE void membership::leave() {
+  if (fork_.is_in_child()) return;
   has_left_ = true;
   auto const& ranks = socket_.ranks();
   auto const host = ranks[static_cast<std::size_t>(rank_)].host;

@@ -36,6 +36,7 @@
 #include <ashlar/comm/watch/peer_socket.hpp>
 #include <ashlar/comm/watch/settings.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::watch {
 
@@ -46,6 +47,8 @@ class watchdog {
   watchdog(flight_record& record, topology const& t, settings const& s, bool is_one_host);
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
+  /// In a child process (support/fork_watch.hpp), which has no copy of the thread, keeps the state
+  /// forever.
   ~watchdog();
 
   /// Returns the port of the socket, which is a part of this rank's contact (contact.hpp).
@@ -67,6 +70,7 @@ class watchdog {
  private:
   struct state;
   std::unique_ptr<state> state_;
+  fork_watch fork_;
 };
 
 }  // namespace ashlar::watch
@@ -290,6 +294,10 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
 ASHLAR_INLINE watchdog::~watchdog() {
   auto& s = *state_;
   if (s.socket.ranks().empty()) return;  // it was never started
+  if (fork_.is_in_child()) {
+    (void)state_.release();
+    return;
+  }
   s.is_done = true;
   s.socket.send(s.rank, peer_socket::kind::wake);
   if (s.thread.joinable()) s.thread.join();
