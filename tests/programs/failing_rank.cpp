@@ -10,10 +10,13 @@
 //   caught   the last rank's exception leaves the environment's scope and is caught by main
 //   no_mpi   makes a mesh without an environment
 //   none     nothing fails
+//   kept     nothing fails: no rank destroys its mesh, and the last rank exits before the others
 
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <ashlar/tensor.hpp>
 
@@ -34,6 +37,19 @@ void work(ashlar::mpi::environment const& env, std::string const& how) {
   std::printf("done %g\n", double(y.data()[0]));
 }
 
+/// Works on a mesh that is never destroyed. After the end of MPI, all ranks but the last one go on.
+void keep_mesh(int& argc, char**& argv) {
+  bool last = false;
+  {
+    ashlar::mpi::environment const env(argc, argv);
+    static auto const* const kept = new ashlar::mesh(env.world(), {{"gpu", env.size()}});
+    kept->barrier();
+    last = env.rank() == env.size() - 1;
+  }
+  if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  std::printf("done 1\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,6 +61,10 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "main says: %s\n", e.what());
     }
     return 1;
+  }
+  if (how == "kept") {
+    keep_mesh(argc, argv);
+    return 0;
   }
   if (how != "caught") {
     ashlar::mpi::environment env(argc, argv);

@@ -58,6 +58,8 @@ if [ "$status" -eq 0 ] || ! grep -qF "$said" <<<"$output"; then
   printf '%s\nexit %d\n' "$output" "$status"
   exit 1
 fi
-output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" none 2>&1)" || { echo "$output"; exit 1; }
-[ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
+for how in none kept; do
+  output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" "$how" 2>&1)" || { echo "$output"; exit 1; }
+  [ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
+done
 echo "failing_rank: all as expected"

@@ -147,6 +147,43 @@ TEST_CASE("a warning is given once, and the program goes on") {
   CHECK_FALSE(gpu.taken_down);
 }
 
+TEST_CASE("while the ranks must wait for long work, the program goes on and they are asked again") {
+  flight_record record(grid, true);
+  device gpu;
+  std::atomic<int> asked = 0;
+  auto what = gpu.what();
+  what.explain = [&](std::string const& why, bool) {
+    return ++asked == 1 ? "" : why + " Rank 2 has not come.";
+  };
+  watchdog guard(record, what, within(20ms));
+  issue(record, 8);
+  REQUIRE(comes_true([&] { return guard.has_stopped(); }));
+  CHECK(asked == 2);
+  CHECK(has(message_of([&] { guard.refuse_if_stopped(); }), "Rank 2 has not come."));
+}
+
+TEST_CASE("an operation that ends while the others are asked is no fault") {
+  flight_record record(grid, true);
+  device gpu;
+  std::atomic<int> asked = 0, looks = 0;
+  auto what = gpu.what();
+  what.last_ended = [&] {
+    ++looks;
+    return gpu.ended.load();
+  };
+  what.explain = [&](std::string const& why, bool) {
+    gpu.ended = record.last();
+    ++asked;
+    return why;
+  };
+  watchdog guard(record, what, within(20ms));
+  issue(record, 8);
+  REQUIRE(comes_true([&] { return asked == 1; }));
+  int const seen = looks;
+  CHECK(comes_true([&] { return looks >= seen + 3; }));  // the watchdog still watches
+  CHECK_FALSE(guard.has_stopped());
+}
+
 TEST_CASE("explanations of NCCL's results say what to do") {
   CHECK(to_string(ashlar::nccl::call_site{3, "gpu", "all-gather"}) ==
         "rank 3, all-gather along gpu");

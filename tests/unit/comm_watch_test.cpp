@@ -7,9 +7,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <clocale>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <locale>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -61,6 +65,21 @@ TEST_CASE("a record on the host knows for how long its thread has waited") {
     CHECK(record.tick() < 0.02);
   }
   CHECK(record.tick() < 0);
+}
+
+TEST_CASE("an operation on a device waits from the end of the operation before it") {
+  watch::flight_record record(two_by_two, true);
+  auto const one = begin(record, {1}, 1);
+  begin(record, {1}, 2);
+  record.tick();
+  std::this_thread::sleep_for(30ms);
+  CHECK(record.tick() >= 0.03);
+  auto const ended = watch::flight_record::clock::now();
+  record.ended_up_to(one);
+  double const waited = record.tick();
+  CHECK(waited >= 0);
+  CHECK(waited <=
+        std::chrono::duration<double>(watch::flight_record::clock::now() - ended).count());
 }
 
 TEST_CASE("a report has the last operations") {
@@ -214,6 +233,9 @@ TEST_CASE("watchdogs talk to each other, and not to strangers") {
   CHECK(watch::unpack(watch::pack(first)).port == first.port);
   CHECK(watch::unpack(watch::pack(first)).host == own.host);
   CHECK(watch::unpack(watch::pack(first)).process == ::getpid());
+  CHECK(watch::unpack(watch::pack(first)).host_name == own.host_name);
+  own.addresses = {1, 2, 3, 0xffffffff};
+  CHECK(watch::unpack(watch::pack(own)).addresses == own.addresses);
   watch::token secret{};
   watch::draw_token(secret);
   a.introduce(0, {first, second}, secret);
@@ -235,7 +257,12 @@ TEST_CASE("watchdogs talk to each other, and not to strangers") {
   std::memcpy(forged.data(), secret.data(), sizeof secret);
   forged[16] = 2;  // the sender would be rank 2, which does not exist
   send_as_stranger(b.port(), forged);
-  for (int i = 0; i < 5; ++i) CHECK_FALSE(b.receive(100ms).has_value());
+  std::string guessed(21, '\0');  // from rank 0, but only the last word of the token is right
+  auto claimed = secret;
+  for (int i = 0; i < 3; ++i) claimed[static_cast<std::size_t>(i)] ^= 1;
+  std::memcpy(guessed.data(), claimed.data(), sizeof claimed);
+  send_as_stranger(b.port(), guessed);
+  for (int i = 0; i < 6; ++i) CHECK_FALSE(b.receive(100ms).has_value());
   a.send(1, watch::peer_socket::kind::end);
   CHECK(b.receive(1s)->what == watch::peer_socket::kind::end);
 }
@@ -294,12 +321,69 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   }
   {
     watch::membership const present(high, 1);
+    CHECK_FALSE(present.has_left());
     watch::membership::leave_all();
+    CHECK(present.has_left());
     CHECK(low.receive(1s)->what == kind::leave);
   }
   CHECK(low.receive(1s)->what == kind::leave);
   watch::membership::leave_all();
   CHECK_FALSE(low.receive(0ms).has_value());
+}
+
+TEST_CASE("a rank waits for longer while no other host answers") {
+  ashlar::topology const four{{"gpu", 4}};
+  watch::peer_socket socket(false);
+  auto const own = watch::own_contact();
+  auto far = own, farther = own;
+  far.host = own.host + 1;
+  farther.host = own.host + 2;
+  watch::token const secret{};
+  socket.introduce(0, {own, own, far, farther}, secret);  // without ports: nothing is sent
+  watch::settings wanted{.timeout = 1s, .folder = ""};
+  watch::inquiry question(four, wanted, socket);
+  auto const ask = [&](std::vector<int> const& answering) {
+    std::atomic<bool> is_done = false;
+    question.ask(
+        at(0, 4, 2),
+        [&](auto) {
+          for (int const r : answering) question.add_answer(r, to_lines(at(r, 3, -1)));
+          is_done = true;
+        },
+        is_done);
+  };
+  ask({1});
+  CHECK(question.must_wait_on(2));
+  CHECK_FALSE(question.must_wait_on(10));
+  ask({1, 3});
+  CHECK_FALSE(question.must_wait_on(2));
+  ask({1, 2, 3});
+  CHECK_FALSE(question.must_wait_on(2));
+}
+
+TEST_CASE("a child process does not leave the mesh of its parent") {
+  watch::peer_socket low(true), high(true);
+  auto first = watch::own_contact(), second = first;
+  first.port = low.port();
+  second.port = high.port();
+  watch::token const secret{};
+  high.introduce(1, {first, second}, secret);
+  low.introduce(0, {first, second}, secret);
+  std::optional<watch::membership> present;
+  present.emplace(high, 1);
+  auto const child = ::fork();
+  if (child == 0) {
+    watch::membership::leave_all();
+    present.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK_FALSE(low.receive(0ms).has_value());
+  CHECK_FALSE(present->has_left());
+  present.reset();
+  CHECK(low.receive(1s)->what == watch::peer_socket::kind::leave);
 }
 
 TEST_CASE("a process that ends is noticed, unless it has left before") {
@@ -331,6 +415,9 @@ TEST_CASE("a process that ends is noticed, unless it has left before") {
   late.left(1);
   CHECK(late.rank() == -1);
   CHECK_FALSE(late.has_ended());
+  next.observe_none();
+  CHECK(next.rank() == -1);
+  CHECK_FALSE(next.has_ended());
   other.host = own.host + 1;
   CHECK(has(watch::state_of_process(other, own), "or the network is cut"));
 }
@@ -345,14 +432,25 @@ TEST_CASE("ASHLAR_TIMEOUT is a number of seconds, perhaps with the word warn, or
   CHECK(with("") == "60000");
   CHECK(with("5") == "5000");
   CHECK(with("0.25") == "250");
+  CHECK(with(".5") == "500");
+  CHECK(with("1e2") == "100000");
   CHECK(with("90,warn") == "90000 warns");
   CHECK(with("off") == "0");
-  for (char const* bad : {"0", "-1", "nan", "5s", ",warn", "5,", "5,end", "1e7", "on"}) {
+  for (char const* bad : {"0", "-1", "nan", "inf", "1e999", " 5", "+5", "0x5", "5s", ",warn", "5,",
+                          "5,end", "0,25", "1e7", "on"}) {
     CAPTURE(bad);
     CHECK(
         has(message_of([&] { with(bad); }), "mesh: ASHLAR_TIMEOUT is '" + std::string(bad) + "'"));
   }
   ::unsetenv("ASHLAR_TIMEOUT");
+  // The number has a point also in locales that write a comma.
+  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
+    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
+  if (*std::localeconv()->decimal_point == '.')
+    MESSAGE("no locale with a decimal comma is installed");
+  CHECK(with("0.25,warn") == "250 warns");
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 }  // namespace

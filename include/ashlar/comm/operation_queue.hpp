@@ -27,6 +27,7 @@
 
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/support/error.hpp>
+#include <ashlar/support/fork_watch.hpp>
 #include <ashlar/support/recycled.hpp>
 #include <ashlar/support/stopwatch.hpp>
 
@@ -94,12 +95,15 @@ class operation_queue {
   void count_waiting(double seconds) { whole_->waited_ += seconds; }
   /// Records that a transfer with a ticket will never end. Later transfers would wait for this
   /// transfer forever, so they throw instead. The first call also calls the callback given to
-  /// on_abandon.
+  /// on_abandon. Does nothing in a child process, since the parent's transfers go on.
   void abandon() {
+    if (whole_->fork_.is_in_child()) return;
     if (!std::exchange(whole_->abandoned_, true) && whole_->tell_) whole_->tell_();
   }
   void on_abandon(std::function<void()> tell) { whole_->tell_ = std::move(tell); }
-  bool is_abandoned() const { return whole_->abandoned_; }
+  /// Returns whether this process must no longer advance transfers, because they are abandoned or
+  /// because they are those of the parent process.
+  bool is_abandoned() const { return whole_->abandoned_ || whole_->fork_.is_in_child(); }
   void refuse_if_abandoned() const {
     if (whole_->abandoned_)
       throw error("mesh", "an exception dropped a transfer that was pending; later transfers would "
@@ -138,6 +142,7 @@ class operation_queue {
   bool polling_ = false;
   bool abandoned_ = false;
   std::function<void()> tell_;
+  fork_watch fork_;
 };
 
 }  // namespace ashlar

@@ -5,8 +5,9 @@
 
 // Defines the report of one rank for the watchdog: its last operations, and whether it waits for
 // other ranks. Ranks ask each other for reports when some rank has waited for too long. They send a
-// report as text, one item per line (to_lines, report_from_lines). The flight record, a file with
-// the reports of all ranks, contains them as JSON (comm/watch/record_file.hpp).
+// report as text, one item per line (to_lines, report_from_lines). The text is the same in every
+// locale, because ranks may have different ones. The flight record, a file with the reports of all
+// ranks, contains them as JSON (comm/watch/record_file.hpp).
 
 #include <cstdint>
 #include <map>
@@ -74,7 +75,7 @@ namespace ashlar::watch {
 
 ASHLAR_INLINE std::string to_lines(rank_report const& r) {
   std::ostringstream out;
-  out.imbue(std::locale::classic());  // another process, with another locale, may read the lines
+  out.imbue(std::locale::classic());
   out << "rank " << r.rank << "\nhost " << r.host << "\nprocess " << r.process << "\nwaits "
       << r.waits << '\n';
   if (!r.work.empty()) out << "work " << r.work << '\n';

@@ -106,10 +106,12 @@ TEST_CASE("the environment of one rank without MPI") {
   int argc = 0;
   char** argv = nullptr;
   {
-    variables const set({{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}});
+    variables const set(
+        {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"ASHLAR_TIMEOUT", "2"}});
     ashlar::nccl::environment env(argc, argv);
     CHECK(env.rank() == 0);
     CHECK(env.size() == 1);
+    CHECK(env.world().watching.timeout == std::chrono::seconds(20));
     mesh const m(env.world(), {{"gpu", 1}});
     m.barrier();
   }

@@ -11,6 +11,8 @@
 //   a mesh is created     Its ranks free the handles of each earlier mesh of the same ranks, if the
 //                         handles of that mesh are marked on all ranks.
 //   MPI is finalized      The ranks free the handles of all meshes that are marked on all ranks.
+//                         Then each rank leaves its meshes (watch/membership.hpp), since the
+//                         program may never destroy some of them.
 //
 // Meshes are processed in the order of their creation, which is the same on all their ranks.
 // Handles that are not marked on all ranks stay allocated, perhaps until the program ends.
@@ -21,6 +23,7 @@
 #include <mpi.h>
 
 #include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/watch/membership.hpp>
 
 namespace ashlar::mpi {
 
@@ -107,12 +110,14 @@ class collective_handles {
     static int key = MPI_KEYVAL_INVALID;
     if (key != MPI_KEYVAL_INVALID) return;
     auto const at_finalize = [](MPI_Comm, int, void*, void*) -> int {
+      int status = MPI_SUCCESS;
       try {
         free_ended([](held const&) { return true; });
       } catch (...) {
-        return MPI_ERR_OTHER;
+        status = MPI_ERR_OTHER;
       }
-      return MPI_SUCCESS;
+      watch::membership::leave_all();
+      return status;
     };
     check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr));
     check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));

@@ -105,7 +105,7 @@ class communicator final : public ashlar::communicator {
     }
     ~pending_transfer() override {
       auto& operations = *owner_->operations_;
-      if (!watch_.is_passing() && !operations.is_abandoned()) try {
+      if (!done_ && !watch_.is_passing() && !operations.is_abandoned()) try {
           owner_->waiting_->until([&] { return advance(); });
         } catch (...) {  // the next transfer reports that the mesh is abandoned
         }

@@ -13,6 +13,9 @@
 // prints. So if an error occurs on every rank (such as an invalid option), normally only rank 0
 // prints it. A program that catches an exception outside the environment's scope must print the
 // exception itself. In this case, the other ranks are ended when this rank's program exits.
+//
+// A child process of a rank (support/fork_watch.hpp) does not call MPI: an environment that it
+// destroys does not finalize MPI, and an exception that it does not catch ends the child alone.
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,10 +26,12 @@
 
 #include <ashlar/comm/watch/membership.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::mpi {
 
-/// Prints "[rank r] error: message" and ends the job on all ranks. Does not return.
+/// Prints "[rank r] error: message" and ends the job on all ranks. Does not return. In a process
+/// without MPI, prints the message and ends the process.
 [[noreturn]] ASHLAR_INLINE void abort(char const* message);
 
 class environment {
@@ -44,13 +49,21 @@ class environment {
 
  private:
   bool owner_ = false;
+  fork_watch fork_;
 };
 
 #if ASHLAR_DEFINES(COMM)
+namespace detail {
+/// Knows the process of the last environment, which may call MPI.
+inline fork_watch process_of_mpi;
+}  // namespace detail
+
 ASHLAR_INLINE void abort(char const* message) {
   int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
+  if (!detail::process_of_mpi.is_in_child()) {
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+  }
   if (!initialized || finalized) {
     std::fprintf(stderr, "%s\n", message);
     std::fflush(stderr);
@@ -92,11 +105,12 @@ ASHLAR_INLINE environment::environment(int& argc, char**& argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     owner_ = true;
   }
+  detail::process_of_mpi = fork_;
   std::set_terminate(detail::on_terminate);
 }
 
 ASHLAR_INLINE environment::~environment() {
-  if (!owner_) return;
+  if (!owner_ || fork_.is_in_child()) return;
   // During stack unwinding, MPI_Finalize could hang, because other ranks may wait for messages of
   // this rank.
   if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);

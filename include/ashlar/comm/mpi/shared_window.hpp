@@ -20,8 +20,9 @@
 //
 // When a rank destroys its mesh, it gives the pages of its region back to the system. This is safe,
 // since all other ranks have finished reading the region. After keep_pages() the region stays,
-// since messages from or to it may still be under way. Slots and stages, which other ranks may
-// still read, stay until the window is freed (collective_handles.hpp).
+// since messages from or to it may still be under way. A child process (support/fork_watch.hpp)
+// leaves the region, which it shares with its parent, as it is. Slots and stages, which other ranks
+// may still read, stay until the window is freed (collective_handles.hpp).
 
 #include <cmath>
 #include <cstddef>
@@ -40,6 +41,7 @@
 #include <ashlar/comm/shared/settings.hpp>
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/plan/text.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::mpi {
 
@@ -82,6 +84,7 @@ class shared_window {
   shared_window(shared_window const&) = delete;
   shared_window& operator=(shared_window const&) = delete;
   ~shared_window() {
+    if (fork_.is_in_child()) return;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (!finalized && mine_ != nullptr && !keeps_pages_)
@@ -268,6 +271,7 @@ class shared_window {
   std::uint64_t asked_ = 0;  // bit mask of groups for which obtain_stages was called
   static_assert(slot_count <= 64);
   bool keeps_pages_ = false;
+  fork_watch fork_;
 };
 
 }  // namespace ashlar::mpi

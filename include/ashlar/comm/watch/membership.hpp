@@ -8,12 +8,16 @@
 //
 //   a mesh is destroyed                   the destructor of its membership tells them
 //   the process ends because of an error  leave_all() tells the ranks of all meshes
+//   MPI is finalized                      the same, for meshes that the program never destroys
+//   a child process (fork) ends           tells nobody: the parent stays
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
 #include <ashlar/comm/watch/peer_socket.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::watch {
 
@@ -25,22 +29,26 @@ class membership {
   membership& operator=(membership const&) = delete;
   ~membership();
 
-  /// Tells the other ranks of all meshes that this process ends on purpose, because it has printed
-  /// an error.
+  /// Tells the other ranks of all meshes that this process will end on purpose, because it has
+  /// printed an error or has finalized MPI.
   static void leave_all() noexcept;
+  /// Returns whether this rank has left the mesh. Any thread may call it.
+  bool has_left() const { return has_left_; }
 
  private:
-  void leave() const;
+  void leave();
 
   /// The memberships of this process.
   struct all_members {
     std::mutex mutex;
-    std::vector<membership const*> all;
+    std::vector<membership*> all;
   };
   static all_members& present();
 
   peer_socket const& socket_;
   int rank_;
+  std::atomic<bool> has_left_{false};
+  fork_watch fork_;
 };
 
 }  // namespace ashlar::watch
@@ -67,11 +75,13 @@ ASHLAR_INLINE membership::~membership() {
 ASHLAR_INLINE void membership::leave_all() noexcept try {
   auto& list = present();
   std::lock_guard const lock(list.mutex);
-  for (auto const* const m : list.all) m->leave();
+  for (auto* const m : list.all) m->leave();
 } catch (...) {
 }
 
-ASHLAR_INLINE void membership::leave() const {
+ASHLAR_INLINE void membership::leave() {
+  if (fork_.is_in_child()) return;
+  has_left_ = true;
   auto const& ranks = socket_.ranks();
   auto const host = ranks[static_cast<std::size_t>(rank_)].host;
   for (int r = 0; r < static_cast<int>(ranks.size()); ++r)

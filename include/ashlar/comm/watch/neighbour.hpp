@@ -32,6 +32,8 @@ class neighbour {
   bool has_ended() const;
   /// Notes that a rank has left the mesh.
   void left(int rank);
+  /// Observes no rank from now on.
+  void observe_none();
 
  private:
   void observe_next();
@@ -81,6 +83,12 @@ ASHLAR_INLINE void neighbour::left(int rank) {
   processes_.erase(processes_.begin() + (found - candidates_.begin()));
   candidates_.erase(found);
   if (rank == rank_) observe_next();
+}
+
+ASHLAR_INLINE void neighbour::observe_none() {
+  candidates_.clear();
+  processes_.clear();
+  stop();
 }
 
 ASHLAR_INLINE void neighbour::observe_next() {

@@ -7,7 +7,7 @@
 //
 //   ASHLAR_TIMEOUT          unset     a rank that waits for 60 s for others ends the job
 //                           90        a rank that waits for 90 s ends the job; the number may have
-//                                     a fraction
+//                                     a fraction, after a point in every locale
 //                           90,warn   after 90 s the rank says what it waits for, and keeps waiting
 //                           off       ranks wait forever
 //   ASHLAR_FLIGHT_RECORDS   unset     flight records are written to the working directory
@@ -36,9 +36,10 @@ ASHLAR_INLINE settings settings_from_environment();
 }  // namespace ashlar::watch
 
 #if ASHLAR_DEFINES(COMM)
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <string_view>
+#include <system_error>
 
 #include <ashlar/support/error.hpp>
 
@@ -61,9 +62,11 @@ ASHLAR_INLINE settings settings_from_environment() {
   bool is_valid = comma == std::string::npos || text.substr(comma) == ",warn";
   s.only_warns = comma != std::string::npos;
   std::string const number = text.substr(0, comma);
-  char* end = nullptr;
-  double const seconds = std::strtod(number.c_str(), &end);
-  is_valid = is_valid && !number.empty() && *end == '\0' && seconds >= 0.1 && seconds <= 1e6;
+  double seconds = 0;
+  char const* const end = number.data() + number.size();
+  auto const read = std::from_chars(number.data(), end, seconds);
+  is_valid = is_valid && read.ec == std::errc() && read.ptr == end;
+  is_valid = is_valid && seconds >= 0.1 && seconds <= 1e6;  // false for nan
   if (!is_valid)
     throw error("mesh", "ASHLAR_TIMEOUT is '" + text +
                             "'. Give seconds from 0.1 to 1000000, such as 90 or 90,warn, or off.");

@@ -23,8 +23,8 @@
 // printing it.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
-// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh says so
-// first (membership.hpp).
+// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh or
+// finalizes MPI says so first (membership.hpp). From then on its own watchdog lets other ranks end.
 
 #include <memory>
 #include <optional>
@@ -36,6 +36,7 @@
 #include <ashlar/comm/watch/peer_socket.hpp>
 #include <ashlar/comm/watch/settings.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/fork_watch.hpp>
 
 namespace ashlar::watch {
 
@@ -46,6 +47,8 @@ class watchdog {
   watchdog(flight_record& record, topology const& t, settings const& s, bool is_one_host);
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
+  /// In a child process (support/fork_watch.hpp), which has no copy of the thread, keeps the state
+  /// forever.
   ~watchdog();
 
   /// Returns the port of the socket, which is a part of this rank's contact (contact.hpp).
@@ -67,6 +70,7 @@ class watchdog {
  private:
   struct state;
   std::unique_ptr<state> state_;
+  fork_watch fork_;
 };
 
 }  // namespace ashlar::watch
@@ -133,6 +137,7 @@ struct watchdog::state {
   /// Waits for one message for at most `time`, and does what it asks for.
   void receive(milliseconds time) {
     auto const begun = clock::now();
+    if (present->has_left()) next.observe_none();
     auto const m = socket.receive(next.has_ended() ? milliseconds(0) : time, next.descriptor());
     // If this process was stopped for a while, the other ranks perhaps were, too. This time does
     // not count as waiting.
@@ -142,7 +147,7 @@ struct watchdog::state {
     if (full < excused) excused = std::max(full, 0.0);
     waits = full < 0 ? full : full - excused;
     if (!m) {
-      if (next.has_ended()) report_end_of_neighbour();
+      if (next.has_ended() && !present->has_left()) report_end_of_neighbour();
       return;
     }
     switch (m->what) {
@@ -289,10 +294,14 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
 ASHLAR_INLINE watchdog::~watchdog() {
   auto& s = *state_;
   if (s.socket.ranks().empty()) return;  // it was never started
-  s.present.reset();
+  if (fork_.is_in_child()) {
+    (void)state_.release();
+    return;
+  }
   s.is_done = true;
   s.socket.send(s.rank, peer_socket::kind::wake);
   if (s.thread.joinable()) s.thread.join();
+  s.present.reset();
 }
 
 }  // namespace ashlar::watch
