@@ -13,6 +13,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/breakdown.hpp>
+#include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/checked.hpp>
 #include <ashlar/support/parse_bytes.hpp>
@@ -30,6 +31,20 @@ std::string refused(search::problem const& net, char const* mesh = "node=2,gpu=2
 
 TEST_CASE("an empty chain") {
   CHECK(refused({}) == "search: the chain has no layers. Describe a net with one or more.");
+}
+
+TEST_CASE("a chain that is too long to try all plans") {
+  search::problem net;
+  for (int i = 0; i < search::most_enumerated_elements; ++i) net.add(gelu_spec({2, 2}));
+  auto const tried = [&] { return exhaustive(net, parse_topology("gpu=1"), {}); };
+  CHECK(tried().size() == net.size());
+  net.add(gelu_spec({2, 2}));
+  std::string const said =
+      "search::exhaustive: the chain has 1025 elements, but all plans are tried only for chains of "
+      "at most 1024. Use search::optimal.";
+  CHECK(message_of(tried) == said);
+  CHECK(message_of([&] { exhaustive(net, parse_topology("gpu=1"), {}, search::options{}); }) ==
+        said);
 }
 
 TEST_CASE("zero extents name the element and the tensor") {
