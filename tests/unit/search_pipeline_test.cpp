@@ -852,6 +852,23 @@ TEST_CASE("chains that cannot be cut are refused") {
   auto const wrong = [](int) { return block_net(2, {4, 8}, 16); };
   CHECK_THROWS_WITH_AS(search::pipeline(wrong, t, cluster, {{1}, {2}}),
                        doctest::Contains("2 micro-batches were requested"), ashlar::error);
+  auto const repeated = [](int m) {
+    auto net = block_net(4, {16, 8}, 64);
+    net.micro_batches = m;
+    return net;
+  };
+  for (bool const any_cuts : {false, true}) {
+    search::pipeline_options options{{1, 2}, {100'000'000}};
+    options.any_cuts = any_cuts;
+    // Each of two parts has 15 elements.
+    CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
+                         doctest::Contains("100000000 micro-batches of 15 elements make a program "
+                                           "that is too long. Give at most 69905 micro-batches"),
+                         ashlar::error);
+    options.stages = {};
+    CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
+                         doctest::Contains("make a program that is too long"), ashlar::error);
+  }
 }
 
 }  // namespace
