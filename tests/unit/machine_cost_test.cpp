@@ -165,6 +165,10 @@ TEST_CASE("a slow link inside the node bounds the exchange that passes through i
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
   CHECK(ashlar::group_link(slow, t, {0, 1}, collective::all_gather).beta == 7000);
   CHECK(ashlar::group_link(slow, t, {0}, collective::all_gather).beta == 8000);
+  // A group that has one rank in each node does not use the link inside a node.
+  ashlar::machine const slower{{1, 9000}, {100, 1000}, 1, 1, 0};
+  CHECK(ashlar::group_link(slower, t, {0, 1}, collective::all_gather).beta == 9000);
+  CHECK(ashlar::group_link(slower, t, {0}, collective::all_gather).beta == 8000);
 }
 
 TEST_CASE("a limit of flows bounds what each rank sends out of its node") {

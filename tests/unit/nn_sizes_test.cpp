@@ -75,6 +75,34 @@ TEST_CASE("operations of a step of GPT-2: six a weight and token, and half of th
   CHECK(ashlar::search::model_flops(problem) == doctest::Approx(tokens * (6 * weights + scores)));
 }
 
+TEST_CASE("operations of a step of Llama 3.1: query heads count, not key heads") {
+  auto const& o = nn::llama_sizes::llama3_1_8b;
+  auto const problem = nn::describe(nn::llama(o), nn::token_batch{2, 8192, 3});
+  double const tokens = 3 * 2 * 8192.0;
+  double const block = 2 * 4096.0 * 4096 + 2 * 4096.0 * (8 * 128) + 3 * 4096.0 * 14336;
+  double const weights = 32 * block + 4096 * 128256.0;
+  double const scores = 32 * 3 * (2 * 2 * 8192 * 4096.0) / 2;
+  CHECK(ashlar::search::model_flops(problem) == doctest::Approx(tokens * (6 * weights + scores)));
+  // Without a mask, all scores are computed.
+  nn::grouped_attention_core const causal(4, 10000),
+      whole(4, 10000, ashlar::nn::attention_mask::none);
+  ashlar::shape const x{2, 16, 3, 6 * 8};
+  CHECK(causal.spec(x).forward_flops == 2 * 2 * 2 * 16 * 16 * (3 * 4 * 8) / 2);
+  CHECK(whole.spec(x).forward_flops == 2 * causal.spec(x).forward_flops);
+}
+
+TEST_CASE("operations of convolutions: two for each weight and pixel of the output") {
+  auto const spec = nn::convolution(3, 5, 7, {.stride = 2, .padding = 3}).spec({2, 3, 8, 12});
+  REQUIRE(spec.y == ashlar::shape{2, 5, 4, 6});
+  CHECK(spec.forward_flops == 2 * (5 * 3 * 7 * 7) * (2 * 4 * 6));
+  CHECK(spec.backward_flops == 2 * spec.forward_flops);
+  // The published number of multiplications of VGG-16, for an image of 224 x 224 pixels.
+  auto const problem = nn::describe(nn::vgg16(), images);
+  double flops = 0;
+  for (int i = 0; i < problem.size(); ++i) flops += problem.spec(i).forward_flops;
+  CHECK(flops == 2 * 15'470'264'320.0);
+}
+
 TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {
   auto const billions = [](nn::gpt_options const& o) {
     return static_cast<double>(count(nn::gpt(o), 1024) - o.vocabulary * o.features) * 1e-9;

@@ -278,6 +278,21 @@ TEST_CASE("the number of chunks is that of least seconds") {
   CHECK(crossing_seconds(chain, none, 1) == relative(4 * chain.transfer, 0.01));
 }
 
+TEST_CASE("no message of a crossing has more than a GiB, even if fewer chunks are asked for") {
+  topology const whole({{"stage", 2}, {"gpu", 2}});
+  auto const halves = parts_along(whole, "stage");
+  auto const chunks = [&](std::int64_t rows, int asked) {
+    auto const at = parse_placement("B");
+    return plan_crossing({{rows, 1 << 16}}, 4, halves[0], at, halves[1], at, whole,
+                         machines::gpu_cluster, asked)
+        .chunks;
+  };
+  CHECK(chunks(1 << 15, 1) == 8);  // 8 GiB
+  CHECK(chunks((1 << 15) + 1, 1) == 9);
+  CHECK(chunks(1 << 15, 20) == 20);
+  CHECK(chunks(1 << 12, 1) == 1);  // 1 GiB
+}
+
 TEST_CASE("parts of a mesh: tiers, shapes and bad input") {
   topology const whole({{"node", 2}, {"gpu", 4}});
   auto const stages = parts_along(whole, "node");

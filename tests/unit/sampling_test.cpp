@@ -63,6 +63,11 @@ TEST_CASE("logits that are not finite are refused") {
       CHECK_THROWS_WITH_AS(nn::choose_token(std::span<double const>(values), how, 0),
                            doctest::Contains("a logit is NaN or infinite"), ashlar::error);
     }
+  for (nn::sampling const how : {nn::sampling{}, nn::sampling{.temperature = 1, .top_k = 2}}) {
+    std::array<double, 3> const none{-infinity, -infinity, -infinity};
+    CHECK_THROWS_WITH_AS(nn::choose_token(std::span<double const>(none), how, 0),
+                         doctest::Contains("a logit is NaN or infinite"), ashlar::error);
+  }
   std::array<double, 3> const masked{-infinity, 1, -infinity};
   CHECK(nn::choose_token(std::span<double const>(masked), {.temperature = 1}, 0) == 1);
 }

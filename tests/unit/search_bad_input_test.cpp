@@ -13,6 +13,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/breakdown.hpp>
+#include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/checked.hpp>
 #include <ashlar/support/parse_bytes.hpp>
@@ -30,6 +31,20 @@ std::string refused(search::problem const& net, char const* mesh = "node=2,gpu=2
 
 TEST_CASE("an empty chain") {
   CHECK(refused({}) == "search: the chain has no layers. Describe a net with one or more.");
+}
+
+TEST_CASE("a chain that is too long to try all plans") {
+  search::problem net;
+  for (int i = 0; i < search::most_enumerated_elements; ++i) net.add(gelu_spec({2, 2}));
+  auto const tried = [&] { return exhaustive(net, parse_topology("gpu=1"), {}); };
+  CHECK(tried().size() == net.size());
+  net.add(gelu_spec({2, 2}));
+  std::string const said =
+      "search::exhaustive: the chain has 1025 elements, but all plans are tried only for chains of "
+      "at most 1024. Use search::optimal.";
+  CHECK(message_of(tried) == said);
+  CHECK(message_of([&] { exhaustive(net, parse_topology("gpu=1"), {}, search::options{}); }) ==
+        said);
 }
 
 TEST_CASE("zero extents name the element and the tensor") {
@@ -60,6 +75,12 @@ TEST_CASE("impossible counts") {
   CHECK(has(refused(net), "they are 1, 4, 4 and -1"));
   net.element_size = 8, net.optimizer_states = 2;
   CHECK(has(refused(net), "they are 1, 8, 4 and 2"));
+  for (int const in_flight : {0, -1}) {
+    auto none = mlp(3, 4, 2);
+    none.in_flight = in_flight;
+    CHECK(refused(none) == "search: " + std::to_string(in_flight) +
+                               " micro-batches are in flight; at least 1 is required.");
+  }
 }
 
 TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together") {
@@ -134,6 +155,89 @@ TEST_CASE("skips whose branches cannot be concatenated, or whose joined dim is s
   bad.layers[2].rows = ashlar::independent_training_rows(2);
   CHECK(has(refused(bad), "element 2 (skip): the dim in which a skip joins its two branches must "
                           "not be split."));
+}
+
+/// Returns a net whose elements are a branch: a begin (0), two layers (1 and 2), a turn (3), two
+/// layers (4 and 5), and an end (6). The input and the output of both inner nets are 4 x 6.
+search::problem branch_net(joined_by join) {
+  search::problem net;
+  auto const inside = [](search::problem& p) {
+    p.add(linear_spec({4, 6}, 8));
+    p.add(linear_spec({4, 8}, 6));
+    return shape{4, 6};
+  };
+  add_branch(net, {4, 6}, join, inside, inside);
+  return net;
+}
+
+TEST_CASE("branches whose begin, turn and end do not name each other") {
+  std::string const names =
+      ": the begin, the turn and the end of a branch must name each other, and each of its two "
+      "nets has one element or more.";
+  auto const net = branch_net(joined_by::sum);
+  REQUIRE(net.size() == 7);
+  CHECK(refused(net) == "nothing was thrown");
+  for (int const element : {0, 3, 6})
+    for (int const partner : {-1, 1, element, 7, 100}) {
+      auto bad = net;
+      bad[element].partner = partner;
+      CAPTURE(element);
+      CAPTURE(partner);
+      CHECK(refused(bad) == "search: element 0 (branch)" + names);
+    }
+  auto bad = net;
+  bad[0].partner = 0, bad[3].partner = 3;  // each names an element of its own kind
+  CHECK(refused(bad) == "search: element 0 (branch)" + names);
+
+  // A branch whose first net is empty.
+  search::problem empty;
+  empty.add(net.spec(0), net[0].kind, 1);
+  empty.add(net.spec(3), net[3].kind, 3);
+  empty.add(gelu_spec({4, 6}));
+  empty.add(net.spec(6), net[6].kind, 0);
+  CHECK(refused(empty) == "search: element 0 (branch)" + names);
+
+  // In two branches one after the other, the second end names the first begin.
+  auto two = net;
+  for (int i = 0; i < 7; ++i)
+    two.add(net.spec(i), net[i].kind, net[i].partner < 0 ? -1 : net[i].partner + 7);
+  CHECK(refused(two) == "nothing was thrown");
+  two[13].partner = 0;
+  CHECK(refused(two) == "search: element 7 (branch): the begin, the turn and the end of a branch "
+                        "must name each other.");
+}
+
+TEST_CASE("segments that begin inside a branch, and branches whose two nets do not fit") {
+  auto const with = [](search::problem net, int element, auto change) {
+    auto spec = net.spec(element);
+    change(spec);
+    net.replace(element, spec);
+    return refused(net);
+  };
+  auto segmented = branch_net(joined_by::sum);
+  segmented[4].segment = segmented[5].segment = 0;
+  segmented.segments = 1;
+  CHECK(refused(segmented) ==
+        "search: element 3 (branch): no segment begins or ends inside a branch.");
+
+  std::string const joins =
+      "search: element 3 (branch): a branch joins two tensors of equal extents, or concatenates "
+      "two along one dim.";
+  auto const sum = branch_net(joined_by::sum), both = branch_net(joined_by::concatenation);
+  CHECK(refused(both) == "nothing was thrown");
+  auto const longer = [](search::layer_spec& s) { s.x = {4, 9}; };
+  CHECK(with(sum, 3, longer) == joins);
+  CHECK(with(both, 3, longer) == joins);
+  // The second net does not get the input of the branch.
+  CHECK(with(sum, 3, [](search::layer_spec& s) { s.y = {4, 7}; }) == joins);
+  CHECK(with(sum, 6, [](search::layer_spec& s) { s.y = {4, 12}; }) == joins);
+  CHECK(with(both, 6, [](search::layer_spec& s) { s.y = {8, 12}; }) == joins);  // along two dims
+
+  auto const formula = branch_net(joined_by::formula);
+  CHECK(refused(formula) == "nothing was thrown");
+  CHECK(with(formula, 3, longer) ==
+        "search: element 3 (branch): the formula that ends a branch joins two tensors of equal "
+        "extents.");
 }
 
 TEST_CASE("a mesh with a prime axis that no dim can split evenly is searched and noted") {

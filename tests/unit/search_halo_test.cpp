@@ -167,6 +167,13 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
         ashlar_test::relative(5e-6 + 480 * 4 * 4e-9));
   CHECK(search::halo_seconds(spec, rows_split(spec, ashlar::parse_placement("S(0),S(1)")), t, m, 4)
             .seconds() == 0);
+  // If both axes split the rows, the slower link of the two axes prices the halo, in either order.
+  for (auto const* const both : {"S(2,0),S(2,1)", "S(2,1),S(2,0)"}) {
+    auto const along_both = rows_split(spec, ashlar::parse_placement(both));
+    CHECK(search::halo_of(spec, along_both, t).forward == traffic{2, 2 * 4 * 6 * 20});
+    CHECK(search::halo_seconds(spec, along_both, t, m, 4).forward ==
+          ashlar_test::relative(2 * 5e-6 + 960 * 4 * 4e-9));
+  }
   // While the layer runs, x and dx with their halos need memory: 8 + 2 rows of 2 images with 6
   // channels and 20 columns. The layer saves x with its halo. The halos are exchanged in buffers.
   search::problem net;

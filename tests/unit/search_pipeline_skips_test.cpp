@@ -119,6 +119,27 @@ TEST_CASE(
   CHECK(apart > 20);
 }
 
+TEST_CASE("a stage sends the tensors at its ends and those of its skips") {
+  search::problem net;
+  shape const x{8, 12};
+  shape const joined = add_skip(net, x, [&](search::problem& p) {
+    p.add(linear_spec(x, 5));
+    p.add(linear_spec({8, 5}, 12));
+    return x;
+  });
+  net.add(linear_spec(joined, 12));
+  net.micro_batches = 3;
+  auto const& machine = ashlar::machines::gpu_cluster;
+  ashlar::topology const t{{"gpu", 2}};
+  auto const chosen = search::optimal(net, search::stage_mesh(t, 0, 2), machine);
+  // The cut is between the two linear layers inside the skip.
+  auto const p = search::price_pipeline(net, chosen, {0, 2, net.size()}, {0, 0}, 0, 3, machine,
+                                        pipelines::one_f_one_b(2, 3));
+  REQUIRE(p.skips.size() == 1);
+  CHECK(p.stages[0].sent == 4 * (8 * 5 + 8 * 12));
+  CHECK(p.stages[1].sent == 4 * (8 * 5 + 8 * 12));
+}
+
 TEST_CASE("stages that recompute until they fit have room for their skips") {
   int fit = 0, again = 0;
   for (unsigned seed = 1; seed <= 12; ++seed) {

@@ -274,6 +274,15 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(part.spec(1) == net.spec(9));
   CHECK(part.in_flight == 3);
   CHECK(part.segments == 0);
+  auto other = net;
+  other.element_size = 2, other.accumulation_size = 8, other.optimizer_states = 0;
+  other.micro_batches = 5, other.updates_apart = true;
+  auto const same = search::stage_of(other, 8, 15, 3);
+  CHECK(same.element_size == 2);
+  CHECK(same.accumulation_size == 8);
+  CHECK(same.optimizer_states == 0);
+  CHECK(same.micro_batches == 5);
+  CHECK(same.updates_apart);
 }
 
 TEST_CASE(
@@ -431,6 +440,31 @@ TEST_CASE("the sums of a cut are the seconds of its stages, also of recomputed e
   CHECK(again > 0);
 }
 
+TEST_CASE("elements of a pipeline do not receive what crosses between parts instead") {
+  auto const t = parse_topology("gpu=2");
+  search::problem net;
+  for (int k = 0; k < 5; ++k) net.add(linear_spec({8, 64}, 64));
+  net.micro_batches = 3;
+  auto chosen = search::optimal(net, t, cluster);
+  for (int i = 0; i < net.size(); ++i)  // adjacent layers get different placements
+    for (auto const& c : search::layer_choices(net.spec(i), t))
+      if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
+        chosen.choices[std::size_t(i)] = c;
+  auto const p = search::price_pipeline(net, chosen, {0, 2, 5}, {0, 0}, 0, 3, cluster);
+  auto const whole = breakdown(net, chosen, cluster), parts = breakdown(net, p, cluster);
+  double received = 0, of_elements = 0;
+  for (int j = 0; j < 2; ++j)
+    received +=
+        breakdown(stage_of(net, p, j), search::plan_of_stage<-1>(p, j), cluster).total.received;
+  for (auto const& e : parts.elements) of_elements += e.received;
+  CHECK(parts.total.received == relative(received));
+  CHECK(of_elements == relative(received));
+  CHECK(received > 0);
+  // Either the activation or its gradient would be gathered at the cut.
+  CHECK(parts.elements[2].received + parts.elements[1].received <
+        whole.elements[2].received + whole.elements[1].received);
+}
+
 TEST_CASE("one stage is the unchanged chain") {
   auto const t = parse_topology("node=2,gpu=2");
   for (int const m : {1, 4}) {
@@ -540,6 +574,21 @@ TEST_CASE("stages, their seconds and their memory") {
           relative(crossed(source, c[first - 1].y, target, c[first].x)));
     CHECK(after.sending_back == relative(crossed(target, c[first].dx, source, c[first - 1].dy)));
   }
+  // The bytes that a stage sends: its activation to the next stage, and its gradient back to the
+  // stage before it.
+  search::crossing_prices prices(c.mesh, piped.axis, cluster);
+  std::int64_t largest = 0;
+  for (auto const& s : piped.stages) {
+    std::int64_t sent = 0;
+    if (s.last < c.size()) sent += prices({2, 8, 64}, 4, c[s.last - 1].y, c[s.last].x).sent;
+    if (s.first > 0) sent += prices({2, 8, 64}, 4, c[s.first].dx, c[s.first - 1].dy).sent;
+    CHECK(s.sent == sent);
+    CHECK(sent >= (s.first > 0 && s.last < c.size() ? 2 : 1) * 2 * 8 * 64 * 4 / 2);
+    largest = std::max(largest, sent);
+  }
+  auto const text = search::explain(net_of(4)(8), piped, cluster).text;
+  CHECK(text.find("a rank sends at most " + ashlar::bytes_text(8 * double(largest)) +
+                  " to other stages") != std::string::npos);
 }
 
 TEST_CASE("the search takes the fastest of the permitted pipelines") {
@@ -803,6 +852,23 @@ TEST_CASE("chains that cannot be cut are refused") {
   auto const wrong = [](int) { return block_net(2, {4, 8}, 16); };
   CHECK_THROWS_WITH_AS(search::pipeline(wrong, t, cluster, {{1}, {2}}),
                        doctest::Contains("2 micro-batches were requested"), ashlar::error);
+  auto const repeated = [](int m) {
+    auto net = block_net(4, {16, 8}, 64);
+    net.micro_batches = m;
+    return net;
+  };
+  for (bool const any_cuts : {false, true}) {
+    search::pipeline_options options{{1, 2}, {100'000'000}};
+    options.any_cuts = any_cuts;
+    // Each of two parts has 15 elements.
+    CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
+                         doctest::Contains("100000000 micro-batches of 15 elements make a program "
+                                           "that is too long. Give at most 69905 micro-batches"),
+                         ashlar::error);
+    options.stages = {};
+    CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
+                         doctest::Contains("make a program that is too long"), ashlar::error);
+  }
 }
 
 }  // namespace

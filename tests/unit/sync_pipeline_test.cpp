@@ -134,4 +134,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("the memory of a stage covers the plain steps, which send gradients without a wire") {
+  auto const& machine = ashlar::machines::workstation;
+  auto const net = any_length(nn::describe<float>(
+      nn::chain(nn::linear(64, 256), nn::linear(256, 64)), nn::feature_batch{4, 64, 2}));
+  auto const mesh = search::stage_mesh({{"stage", 2}, {"gpu", 2}}, 0, 2);
+  auto const order = ashlar::pipelines::one_f_one_b(2, net.micro_batches);
+  auto const divided = search::data_parallel(net, mesh, machine);
+  auto const memory_of = [&](search::plan const& chosen) {
+    auto const p = search::price_pipeline(net, chosen, {0, 1, 2}, {0, 0}, 0, net.micro_batches,
+                                          machine, order);
+    return std::vector{p.stages[0].memory, p.stages[1].memory};
+  };
+  ashlar::sync::encoded by{.wire = ashlar::wires::power_sgd(4)};
+  auto const exact = memory_of(divided), encoded = memory_of(by(net, divided, machine));
+  by.plain_steps = 3;
+  auto const later = memory_of(by(net, divided, machine));
+  for (std::size_t s = 0; s < 2; ++s) {
+    CHECK(encoded[s] < exact[s]);
+    CHECK(later[s] == exact[s]);
+  }
+}
+
 }  // namespace ashlar_test

@@ -77,6 +77,31 @@ TEST_CASE("plain steps fit in memory too, or a strategy is not tried") {
   }
 }
 
+TEST_CASE("a search tries a strategy only if its plain steps fit in memory too") {
+  auto const net = search::any_length(ashlar::nn::describe<float>(
+      ashlar::nn::chain(ashlar::nn::linear(64, 256, false)), ashlar::nn::feature_batch{4, 64}));
+  auto m = ashlar::machines::gigabit_cluster;
+  auto start = search::data_parallel(net, {{"gpu", 2}}, m);
+  start.plain_steps = 3;
+  sync::encoded const by{.wire = ashlar::wires::power_sgd(4), .plain_steps = 3};
+  auto const plan = by(net, start, m);
+  for (int const missing : {0, 1}) {
+    m.memory = plan.memory - missing;
+    sync::tuning_options const o{.trials = 1000, .wires = {by.wire}};
+    sync::strategy_space const space(net, start, m, o.wires);
+    // The steps with the wire always fit.
+    REQUIRE(sync::price_of(program_of(space, plan, {}), m, false).fits);
+    bool is_tried = false;
+    auto const found = sync::tune(net, start, m, o, [&](search::plan const& p) {
+      CHECK(sync::plain_steps_fit(space, p, {}));
+      is_tried = is_tried || p.choices == plan.choices;
+      return p.seconds;
+    });
+    CHECK(found.trials < 1000);  // there are no other strategies
+    CHECK(is_tried == (missing == 0));
+  }
+}
+
 TEST_CASE("a search that has tried everything says how many trials it made") {
   auto const net = search::any_length(ashlar::nn::describe<float>(
       ashlar::nn::chain(ashlar::nn::linear(8, 8)), ashlar::nn::feature_batch{4, 8}));

@@ -210,6 +210,23 @@ TEST_CASE("the fidelity level is the highest score below which trials are ranked
   CHECK_FALSE(sync::fidelity_trial({1, 2}, {1, 2}, 0.8).has_value());
   CHECK_FALSE(sync::fidelity_trial({1}, {1}, 0.8).has_value());
   CHECK_FALSE(sync::fidelity_trial({1, 2}, {3, 3}, 0.8).has_value());  // no pair differs
+  // Seven earlier trials come before those of the round.
+  CHECK(*sync::fidelity_trial_of_round(7, scores, seconds, 1) == 9);
+  CHECK(*sync::fidelity_trial_of_round(0, scores, seconds, 0.8) == 3);
+  CHECK_FALSE(sync::fidelity_trial_of_round(7, {1, 2}, {1, 2}, 0.8).has_value());
+}
+
+TEST_CASE("the limit of flows is scaled with the bandwidth between nodes, and with nothing else") {
+  auto m = ashlar::machines::gigabit_cluster;
+  m.flow = 3;
+  auto const slower = scaled(m, sync::influence::inter_beta, 2);
+  CHECK(slower.flow == 6);
+  CHECK(slower.inter == ashlar::link{m.inter.alpha, 2 * m.inter.beta});
+  CHECK(slower.intra == m.intra);
+  for (int k = 0; k < sync::influences_size; ++k) {
+    auto const what = static_cast<sync::influence>(k);
+    CHECK((scaled(m, what, 2).flow == 3) == (what != sync::influence::inter_beta));
+  }
 }
 
 TEST_CASE(

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the factors of learning-rate schedules, and the progress line of a training.
+// Tests the factors of learning-rate schedules, the model flops utilization, and the progress line
+// of a training.
 
 #include <cmath>
 #include <sstream>
@@ -10,6 +11,7 @@
 
 #include <ashlar/train/schedule.hpp>
 #include <ashlar/train/step_report.hpp>
+#include <ashlar/train/trainer_options.hpp>
 
 namespace ashlar_test {
 
@@ -46,6 +48,16 @@ TEST_CASE("no warm-up, warm-up to the end, and a floor of zero") {
   CHECK(warmup_cosine{5, 5, 0.2}(4) == Approx(1));
   CHECK(warmup_cosine{5, 5, 0.2}(5) == Approx(0.2));
   CHECK(warmup_cosine{10, 5, 0.2}(6) == Approx(0.7));  // a warm-up longer than the training
+}
+
+TEST_CASE("the utilization is the share of what all ranks could compute in the time of a step") {
+  ashlar::train::trainer_options options;
+  CHECK(options.utilization(2, 4) == 0);
+  options.step_flops = 6e12;
+  CHECK(options.utilization(2, 4) == 0);  // the peak is not known
+  options.peak_flops = 1e12;
+  CHECK(options.utilization(2, 4) == Approx(0.75));
+  CHECK(options.utilization(6, 1) == Approx(1));
 }
 
 TEST_CASE("the progress line says step, loss, norm, speed and share of communication") {

@@ -8,7 +8,8 @@
 // programming. It abandons a partial plan in two cases only: the partial plan already costs at
 // least as much as the best complete plan, or it already exceeds the memory limit. This is safe,
 // because the remaining layers can decrease neither the cost nor the memory. The time is
-// exponential in the number of layers, so the method suits nets of a few layers.
+// exponential in the number of layers, so the method suits nets of a few layers. The recursion is
+// as deep as the chain is long, so chains of more than most_enumerated_elements are refused.
 //
 // Options (algorithm.hpp) can limit and observe the search. One evaluation adds one layer to a
 // partial plan. If every plan has been tried, the result is certified to be optimal.
@@ -19,7 +20,20 @@
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
+
+/// The most elements of a chain that `exhaustive` takes.
+inline constexpr int most_enumerated_elements = 1024;
+
 namespace detail {
+
+template <int N>
+constexpr void demand_short(basic_problem<N> const& net) {
+  if (net.size() > most_enumerated_elements)
+    throw error("search::exhaustive",
+                "the chain has " + std::to_string(net.size()) +
+                    " elements, but all plans are tried only for chains of at most " +
+                    std::to_string(most_enumerated_elements) + ". Use search::optimal.");
+}
 
 template <int N, class Watch>
 class enumeration {
@@ -97,11 +111,13 @@ class enumeration {
 
 /// Returns a plan of least predicted seconds, found by trying all plans. It takes as many seconds
 /// as the plan that `optimal` returns, unless `optimal` recomputes more segments to meet a memory
-/// limit. Arguments and errors are those of `optimal`.
+/// limit. Arguments and errors are those of `optimal`. Also throws ashlar::error if the chain has
+/// more than most_enumerated_elements.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
+  detail::demand_short(net);
   return detail::best_storage(net, t, true, [&](basic_problem<N> const& one) {
     chain_model<N> model(one, t, m, filter, pruning::keep_all);
     detail::no_watch alone;
@@ -115,10 +131,12 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
 
 /// Returns the best plan found by trying plans until the budget in `o` is used up. For a net with
 /// tied parameters, the budget is ignored and all plans are tried. Throws ashlar::error if no plan
-/// fits in memory, or if none was found within the budget.
+/// fits in memory, if none was found within the budget, or if the chain has more than
+/// most_enumerated_elements.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {
+  detail::demand_short(net);
   detail::watch run("exhaustive", o);
   o.whole_space = true;
   if (!detail::has_settled_ties(net)) {

@@ -38,6 +38,7 @@
 #include <ashlar/search/candidate_bounds.hpp>
 #include <ashlar/search/limited_stages.hpp>
 #include <ashlar/search/recompute_to_fit.hpp>
+#include <ashlar/step/build.hpp>
 
 namespace ashlar::search {
 
@@ -62,7 +63,9 @@ class pipeline_search {
     auto const blocks = find_blocks(net);
     int const units = static_cast<int>(cutting_points(net).size()) - 1;
     bool const all = options_.stages.empty();
-    for (int const parts : all ? possible(blocks.count) : options_.stages) {
+    auto const numbers = all ? possible(blocks.count) : options_.stages;
+    check_length(net, numbers);
+    for (int const parts : numbers) {
       auto const axes = parts < 1    ? std::vector<int>{}
                         : parts == 1 ? std::vector{-1}
                                      : stage_axes(mesh_, parts);
@@ -105,6 +108,15 @@ class pipeline_search {
     pipelines::schedule order{};
     bool is_near = true;  ///< whether to search its stages alone
   };
+
+  /// Throws ashlar::error if build_stage would refuse all pipelines of the chain with these numbers
+  /// of parts, because the program of the fullest part is too long. The orders of passes would be
+  /// too long, too.
+  void check_length(basic_problem<N> const& net, std::vector<int> const& numbers) const {
+    int most = 1;
+    for (int const parts : numbers) most = std::max(most, std::min(parts, mesh_.ranks()));
+    check_program_length((net.size() + most - 1) / most, net.micro_batches);
+  }
 
   std::vector<int> possible(int blocks) const {
     if (!options_.any_cuts) return divisors(blocks);

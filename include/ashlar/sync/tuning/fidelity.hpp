@@ -39,4 +39,16 @@ inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scor
   return level;
 }
 
+/// Returns the fidelity_trial of the last round of a list of trials, as its number in the whole
+/// list, or nothing if there is none. The round begins with trial number `first`. `scores` and
+/// `seconds` are those of its trials only.
+inline std::optional<std::size_t> fidelity_trial_of_round(std::size_t first,
+                                                          std::vector<double> const& scores,
+                                                          std::vector<double> const& seconds,
+                                                          double wanted = 0.8) {
+  auto level = fidelity_trial(scores, seconds, wanted);
+  if (level) *level += first;
+  return level;
+}
+
 }  // namespace ashlar::sync

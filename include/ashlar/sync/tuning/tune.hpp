@@ -245,13 +245,11 @@ class tuner {
   void learn() {
     if (o_.filters) {
       std::vector<double> scores, seconds;
-      auto const first = learned_;
-      for (auto k = first; k < own_.size(); ++k) {
+      for (auto k = learned_; k < own_.size(); ++k) {
         scores.push_back(ranker_.score(ranker_.described(own_[k].strategy)));
         seconds.push_back(own_[k].seconds);
       }
-      level_ = fidelity_trial(scores, seconds, o_.accuracy);
-      if (level_) *level_ += first;
+      level_ = fidelity_trial_of_round(learned_, scores, seconds, o_.accuracy);
     }
     train();
   }
