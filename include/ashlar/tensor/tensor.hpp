@@ -214,7 +214,8 @@ class tensor {
   /// access to its elements. Works for host memory only: on a device, local_values(x) or to_full(x)
   /// copy the values to the host. Refuses a partial tensor, whose shard has addends instead of
   /// values: for a typed tensor the call does not compile, for a dynamic one it throws
-  /// ashlar::error.
+  /// ashlar::error. The span is valid as long as a tensor with this shard exists, so it dangles if
+  /// this tensor is a temporary, as in `for (float v : (x | to<B>).local())`.
   std::span<T> local() const {
     require_values();
     return local_addends();
