@@ -44,7 +44,7 @@ class placed_layer {
       : spec_(layer.spec(x)), lies_(batch_split(spec_, m.topology())),
         node_(layer, 0, m, x, choice(lies_), streams_) {
     on_.pass = {true, 1, 0};
-    on_.slots.resize(static_cast<std::size_t>(dx() + 1));
+    on_.values.resize(static_cast<std::size_t>(dx() + 1));
     if constexpr (nn::takes_tokens<Layer>())
       on_.set(0, ashlar::from_index<std::int32_t, XRank>(m, x, lies_.x, [](auto const& i) {
                 return static_cast<std::int32_t>((31 * i[0] + 7 * i[1]) % 256);

@@ -107,6 +107,26 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
   CHECK(engine.kept() > 0);
 }
 
+/// Checks products in which all matrices are aligned, or one of them begins one element later.
+template <class T>
+void check_alignments(double enough) {
+  using A = accumulation_t<T>;
+  device_arrays device;
+  cuda::gemm_engine engine(device.memory(), device.queue());
+  std::int64_t const m = 16, n = 24, k = 32;
+  auto const a = values_of<T>(m * k, 1), b = values_of<T>(k * n, 2);
+  std::vector<A> expected(size_of(m * n));
+  host::gemm(false, false, m, n, k, A(1), wide(a).data(), k, wide(b).data(), n, A(0),
+             expected.data(), n);
+  for (int const later : {-1, 0, 1, 2}) {  // the number of the matrix that begins later, if any
+    CAPTURE(later);
+    auto const on_a = device.upload(a, later == 0), on_b = device.upload(b, later == 1);
+    auto on_c = device.make<T>(m * n, later == 2);
+    engine.gemm(false, false, m, n, k, A(1), on_a.data(), k, on_b.data(), n, A(0), on_c.data(), n);
+    CHECK(gap(device.download(on_c), expected) < enough);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("products_agree_with_the_host") {
@@ -120,6 +140,12 @@ TEST_CASE("tf32_and_tuned_products_agree_within_their_precision") {
   device_arrays device;
   check_products<float>(device, {.float_mode = cuda::float_products::tf32}, 2e-2);
   check_products<float>(device, {.tune = true}, 1e-5);
+}
+
+TEST_CASE("matrices_may_begin_at_any_element") {
+  check_alignments<float>(1e-5);
+  check_alignments<double>(1e-12);
+  check_alignments<ashlar::bfloat16>(1e-2);
 }
 
 TEST_CASE("environment_variables_select_tf32_and_tuning_and_are_on_or_off") {
@@ -185,4 +211,20 @@ TEST_CASE("the_first_product_is_refused_in_a_capture") {
   }
   multiply();
   CHECK(device.download(y) == std::vector<float>{4});
+}
+
+TEST_CASE("a_product_in_a_capture_is_not_tuned") {
+  device_arrays device;
+  cuda::gemm_engine engine(device.memory(), device.queue(), {.tune = true});
+  auto const x = device.upload(std::vector<float>{2, 3});
+  auto y = device.make<float>(2);
+  auto const multiply = [&](std::int64_t rows) {
+    engine.gemm(false, false, rows, 1, 1, 1, x.data(), 1, x.data(), 1, 0, y.data(), 1);
+  };
+  multiply(1);  // the first product of an engine cannot be captured
+  cuda::capturing captured(device.queue());
+  multiply(2);  // tuning would wait for the device, which a capture forbids
+  auto graph = captured.end();
+  graph.launch(device.queue());
+  CHECK(device.download(y) == std::vector<float>{4, 6});
 }

@@ -6,6 +6,7 @@
 // The value of an element depends only on its global index, not on mesh or placement.
 
 #include <sstream>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -186,6 +187,28 @@ TEST_CASE("a default-constructed tensor says that it has no mesh") {
   CHECK(has(message_of([&] { nothing + nothing; }), said));
   CHECK(
       has(message_of([&] { ashlar::any_tensor<ashlar::device::host::processor>().mesh(); }), said));
+}
+
+TEST_CASE("a moved-from tensor says that it has no mesh") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const said = "tensor: a default-constructed tensor has no mesh and no values.";
+  auto x = ashlar::full<float>(m, {4}, sbp<B>{}, 3);
+  auto y = std::move(x);
+  CHECK(x.empty());
+  CHECK(has(message_of([&] { x.mesh(); }), said));
+  CHECK(has(message_of([&] { x.clone(); }), said));
+  CHECK(has(message_of([&] { x.local(); }), said));
+  CHECK(has(message_of([&] { x + x; }), said));
+  x = std::move(y);  // a tensor can be assigned to it
+  CHECK((x.mesh() == m));
+  CHECK(x.local()[3] == 3);
+  CHECK(has(message_of([&] { y.mesh(); }), said));
+
+  ashlar::any_tensor a = x;
+  auto const b = std::move(a);
+  CHECK(a.empty());
+  CHECK(has(message_of([&] { a.mesh(); }), said));
+  CHECK((b.mesh() == m));
 }
 
 TEST_CASE("values of a partial tensor are refused, addends are given") {

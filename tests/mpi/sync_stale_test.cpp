@@ -7,6 +7,7 @@
 // - With a staleness of 0, parameters have the bits of synchronous owners, with SGD and AdamW. This
 //   also holds if the training settles in between, is saved, or goes on in another trainer, and
 //   after steps whose gradients AdamW has not squared.
+// - With a staleness of 1, the first step of SGD is the synchronous one, except for rounding.
 // - While a rank stalls, the others take as many steps as the staleness allows. With a longer
 //   staleness, fewer reads wait.
 // - In the checked mode of the mesh, too, a step with this rank's part of the batch communicates
@@ -148,6 +149,37 @@ TEST_CASE("with a staleness of 0, training has the bits of synchronous owners") 
   if (world_size() == 1) return;
   check_synchronous_bits(train::sgd{.lr = 0.1, .momentum = 0.5, .weight_decay = 0.01});
   check_synchronous_bits(train::adam_w{.lr = 0.02});
+}
+
+TEST_CASE("with a staleness of 1, the first step of SGD is the synchronous one") {
+  if (world_size() == 1) return;
+  auto const m = stale_mesh(transport::messages);
+  auto batch = tiny_batch(0);  // all samples become equal
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
+    batch.inputs[i] = static_cast<std::int32_t>(i % 4 * 3);
+    batch.targets[i] = static_cast<std::int32_t>(i % 4 * 2 + 1);
+  }
+  whole_parameters before, right, found;
+  double right_norm = 0;
+  for (int const staleness : {search::synchronous, 1}) {
+    auto model = nn::place<float>(tiny_gpt, m, owners_plan(m, staleness), 7);
+    before = values_of(model);
+    train::trainer trainer(model, train::sgd{.lr = 0.5});
+    double const norm = trainer.step(batch).gradient_norm;
+    trainer.settle();
+    (staleness == 1 ? found : right) = values_of(model);
+    if (staleness != 1) {
+      right_norm = norm;
+      continue;
+    }
+    // A rank knows only its own gradient, and reports the norm that the whole gradient would have
+    // if all ranks had as many samples and the same gradient.
+    double const share = double(trainer.part().target.elements()) /
+                         double(model.target_extents().elements());
+    CHECK(norm == doctest::Approx(right_norm * share * m.ranks()).epsilon(1e-4));
+  }
+  CHECK(difference(before, right) > 1e-2);
+  CHECK(difference(found, right) < 1e-4);
 }
 
 TEST_CASE("a stale training continues the numbers of squares of AdamW, and says what they are") {

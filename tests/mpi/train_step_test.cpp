@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -138,6 +139,38 @@ TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
       CHECK(values[0] == values[1]);
     }
   });
+}
+
+TEST_CASE("a training goes on after its model and its trainer were moved, or the model destroyed") {
+  nn::token_batch const batch{3, 4, 2};
+  auto const net = gpt(0.2);
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const plan = plan_source(any_length(nn::describe<double>(net, batch)), m).whole();
+  auto const place = [&] { return nn::place<double>(net, m, plan, 3); };
+  struct training {
+    decltype(place()) model;
+    train::trainer<decltype(model), train::adam_w> trainer{model, train::adam_w{.lr = 0.01}};
+  };
+  training right{place()}, first{place()};
+  auto const orphan = [&] {
+    auto model = place();
+    return train::trainer(model, train::adam_w{.lr = 0.01});
+  };
+  auto alone = orphan();
+  auto const check_step = [&](unsigned step, auto& moved) {
+    auto const data = random_batch<std::int32_t>(batch, 7, 7, step);
+    auto const loss = right.trainer.step(data).loss;
+    CHECK(moved.step(data).loss == loss);
+    CHECK(alone.step(data).loss == loss);
+  };
+  check_step(0, first.trainer);
+  training second{std::move(first)};
+  check_step(1, second.trainer);
+  training third{place()};
+  std::swap(third.model, second.model);
+  check_step(2, second.trainer);
+  CHECK(values_of(third.model) == values_of(right.model));
+  CHECK(&second.trainer.model().plan() == &third.model.plan());
 }
 
 TEST_CASE("another seed gives other parameters; dropout differs from pass to pass") {

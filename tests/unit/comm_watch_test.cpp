@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <locale>
 #include <optional>
 #include <string>
 #include <thread>

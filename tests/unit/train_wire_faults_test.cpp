@@ -18,6 +18,7 @@
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/sync/encoded.hpp>
+#include <ashlar/tensor/wire_errors.hpp>
 #include <ashlar/train/sent_gradient.hpp>
 #include <ashlar/train/step_faults.hpp>
 
@@ -101,6 +102,16 @@ TEST_CASE("a training whose wires send momentum does not go on after a failed st
         [&] { ashlar::train::detail::refuse_not_finite(model, 4, 1.0, 2.0); });
     CHECK(has(text, "contain this step: resume from a checkpoint.") == wire.momentum);
   }
+}
+
+TEST_CASE("the errors of a wire are not those of a tensor of another size") {
+  ashlar::wire_errors errors;
+  errors.of_step(0, 300 * 9)[7] = 0.5f;
+  CHECK(errors.of_step(0, 300 * 9)[7] == 0.5f);
+  CHECK(errors.of_step(1, 5 * 9)[7] == 0);  // the next step of the plan may encode fewer elements
+  CHECK(message_of([&] { errors.of_step(0, 5 * 9); }) ==
+        "redistribute: the errors are of 2700 elements, but this rank encodes 45. Use one "
+        "wire_errors for each tensor and its placements.");
 }
 
 TEST_CASE("averages of squares are corrected by the number of squares in them") {

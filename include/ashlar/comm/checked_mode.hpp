@@ -9,7 +9,7 @@
 // would wait for each other forever.
 //
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
-//   mesh.set_checked(true)   one mesh
+//   mesh.set_checked(true)   one mesh, and parts of it that are made later, but not earlier parts
 //
 // The comparison is an all-reduce of two numbers in the group, whose result the host reads. So
 // transfers of a captured graph (mesh::capture) are not compared. The comparison finds ranks that

@@ -11,7 +11,8 @@
 
 namespace ashlar {
 
-/// Makes every transfer of a mesh throw while this object exists.
+/// Makes every transfer of a mesh throw while this object exists. Other meshes may communicate,
+/// including those that are parts of this mesh.
 class no_communication {
  public:
   template <class Processor>

@@ -119,10 +119,10 @@ template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T tanh(T x) {
   static_assert(std::is_floating_point_v<T>);
   T const magnitude = x < T(0) ? -x : x;
-  T const far = T(1) - detail::ratio(T(2), exp(magnitude + magnitude) + T(1));
-  T const signed_far = x < T(0) ? -far : far;
-  T const near = detail::tanh_near_zero(x);
-  return magnitude < T(0.625) ? near : signed_far;
+  T const large = T(1) - detail::ratio(T(2), exp(magnitude + magnitude) + T(1));
+  T const signed_large = x < T(0) ? -large : large;
+  T const near_zero = detail::tanh_near_zero(x);
+  return magnitude < T(0.625) ? near_zero : signed_large;
 }
 
 /// Returns 1 / (1 + e^-x).

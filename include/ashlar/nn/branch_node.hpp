@@ -98,12 +98,12 @@ class product_node final : public element_node<typename At::processor_type> {
       auto const skipped = on.tensor(a.reads[1]).template as<activation>();
       on.set(a.makes[0], skipped * inner);
       if (on.saves && a.makes.size() > 1)
-        on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<factors>(
+        on.values[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<factors>(
             std::tuple(inner, skipped));
       return;
     }
     auto const dy = on.tensor(a.reads[0]).template as<gradient>();
-    auto const& kept = static_cast<factors&>(*on.slots[static_cast<std::size_t>(a.reads[1])].kept);
+    auto const& kept = static_cast<factors&>(*on.values[static_cast<std::size_t>(a.reads[1])].kept);
     on.set(a.makes[0], dy * std::get<1>(kept.values));
     on.set(a.makes[1], dy * std::get<0>(kept.values));
   }

@@ -229,9 +229,9 @@ class backward_call : public layer_call<Types> {
 
   typename Types::output_gradient const& dy() const { return dy_; }
   /// Returns the I-th value that the forward pass kept.
-  template <int I>
+  template <int Index>
   auto const& kept() const {
-    return std::get<static_cast<std::size_t>(I)>(kept_);
+    return std::get<static_cast<std::size_t>(Index)>(kept_);
   }
   /// Makes a tensor for the gradient of the input. Its elements are not initialized. If x had a
   /// halo in the forward pass (see forward_call::x), the tensor has the same box as x had in that

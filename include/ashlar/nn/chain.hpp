@@ -96,14 +96,14 @@ class chain {
   }
 
  private:
-  template <class T, int XRank, std::size_t I, class Net, class Cursor>
+  template <class T, int XRank, std::size_t Index, class Net, class Cursor>
   void place_from(Net& net, shape const& x, Cursor const& cursor) const {
-    if constexpr (I < sizeof...(Layers)) {
-      auto const& layer = std::get<I>(layers_);
-      using layer_type = std::tuple_element_t<I, std::tuple<Layers...>>;
-      net.inside(I, [&] { nn::place_part<T, XRank>(layer, net, x, cursor); });
-      place_from<T, output_rank<layer_type, XRank>(), I + 1>(net, nn::output_extents(layer, x),
-                                                             advance_past(layer, cursor));
+    if constexpr (Index < sizeof...(Layers)) {
+      auto const& layer = std::get<Index>(layers_);
+      using layer_type = std::tuple_element_t<Index, std::tuple<Layers...>>;
+      net.inside(Index, [&] { nn::place_part<T, XRank>(layer, net, x, cursor); });
+      place_from<T, output_rank<layer_type, XRank>(), Index + 1>(net, nn::output_extents(layer, x),
+                                                                 advance_past(layer, cursor));
     }
   }
 

@@ -54,10 +54,10 @@ class errors_of_moves {
   /// overwrites the tensor with the average. If the gradient is not finite, it stays as it is, and
   /// so does the average.
   template <class Processor>
-  any_tensor<Processor> const& averaged(int k, execution<Processor> const& slots) {
+  any_tensor<Processor> const& averaged(int k, execution<Processor> const& on) {
     auto const& move = program_->moves[static_cast<std::size_t>(k)];
     auto const& path = program_->path_of(move);
-    auto const& moved = slots.tensor(move.from);
+    auto const& moved = on.tensor(move.from);
     if constexpr (Processor::is_host)
       if (path.wire.momentum)
         take(errors_[static_cast<std::size_t>(k)], static_cast<std::size_t>(path.steps.size()),

@@ -36,17 +36,17 @@ struct slot {
 
 template <class Processor>
 struct execution {
-  std::vector<slot<Processor>> slots;  ///< one per entry of program::values
+  std::vector<slot<Processor>> values;  ///< one per entry of program::values
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;
   any_tensor<Processor> context;  ///< the micro-batch's context, if the element reads it
 
   any_tensor<Processor> const& tensor(int value) const {
-    return slots[static_cast<std::size_t>(value)].tensor;
+    return values[static_cast<std::size_t>(value)].tensor;
   }
   void set(int value, any_tensor<Processor> made) {
-    slots[static_cast<std::size_t>(value)].tensor = std::move(made);
+    values[static_cast<std::size_t>(value)].tensor = std::move(made);
   }
 };
 

@@ -68,7 +68,7 @@ class executor {
         crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
-    on_.slots.resize(p.values.size());
+    on_.values.resize(p.values.size());
     parameters_.fill(on_);
   }
 
@@ -313,7 +313,7 @@ class executor {
   }
 
   void release(step::action const& a) {
-    for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
+    for (int const v : a.reads) on_.values[static_cast<std::size_t>(v)] = {};
   }
 
   void compute(step::action const& a, step_input<Processor> const& input) {
@@ -358,8 +358,8 @@ class executor {
     ranges_.leave_pass();
     on_.batch.targets = {};
     drop_context();
-    for (std::size_t v = 0; v < on_.slots.size(); ++v)
-      if (!program_->values[v].lasts()) on_.slots[v] = {};
+    for (std::size_t v = 0; v < on_.values.size(); ++v)
+      if (!program_->values[v].lasts()) on_.values[v] = {};
     parameters_.drop(on_);
   }
 

@@ -88,13 +88,13 @@ class formula_join_node final : public element_node<typename At::processor_type>
     }
     pass.run(forward_);
     on.set(a.makes[0], y);
-    if (saves) on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::move(keep);
+    if (saves) on.values[static_cast<std::size_t>(a.makes[1])].kept = std::move(keep);
   }
 
   void backward(step::action const& a, execution<processor>& on) const {
     auto const dy = on.tensor(a.reads[0]).template as<output_gradient>();
     auto const& keep = static_cast<join_values const&>(
-        *on.slots[static_cast<std::size_t>(a.reads[1])].kept);
+        *on.values[static_cast<std::size_t>(a.reads[1])].kept);
     shape const& x = f_.g[f_.x].extents;
     input_gradient of_second(dy.mesh(), x, as_value(at_.dx()));
     input_gradient of_first(dy.mesh(), x, as_value(at_.dx()));

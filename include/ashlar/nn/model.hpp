@@ -59,10 +59,15 @@ class model {
         search::problem problem, search::plan plan, std::uint64_t seed,
         std::vector<std::unique_ptr<element_node<Processor>>> nodes,
         typename state::input_check first)
-      : state_(std::make_unique<state>(m, stage, std::move(pipeline), std::move(problem),
+      : state_(std::make_shared<state>(m, stage, std::move(pipeline), std::move(problem),
                                        std::move(plan), seed, std::move(nodes), std::move(first))) {
     state_->targets = Loss::target_extents(loss_spec().x);
   }
+
+  model(model&&) = default;
+  model& operator=(model&&) = default;
+  /// Returns another handle of the model, which stays valid when this one is moved or destroyed.
+  model share() const { return model(state_); }
 
   /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
@@ -77,12 +82,10 @@ class model {
   /// Returns the extents of the context of a micro-batch, which is a part of the batch beside the
   /// input (layer_spec::context). Returns a shape without dims if no layer reads one.
   shape const& context_extents() const { return state_->context; }
-  /// Returns how many values one micro-batch has in the inputs of a step: the elements of its input
-  /// and of its context.
+  /// Returns how many elements the input and the context of one micro-batch have together.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
-  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over those
-  /// targets of all its micro-batches that the loss does not leave out.
+  /// Returns the number of targets in one micro-batch, including those that the loss leaves out.
   std::int64_t rows() const { return state_->targets.elements(); }
   /// Returns whether the mean of the loss leaves out targets, such as those of ignored rows.
   bool leaves_out_targets() const { return nn::leaves_out_targets<Loss>(loss_spec()); }
@@ -94,8 +97,7 @@ class model {
   /// Returns the program of a whole step in serial order: no communication overlaps computation.
   /// The program of a plain step (search::plan) sends all gradients exactly.
   step::program program(bool is_plain = false) const { return state_->whole_program(is_plain); }
-  /// Returns an executor of a program of this model. The model and the program must outlive the
-  /// executor.
+  /// Returns an executor of a program of this model. The model and the program must outlive it.
   executor<Processor> make_executor(step::program const& p) const {
     return state_->make_executor(p);
   }
@@ -124,8 +126,7 @@ class model {
       made.context = whole<decltype(data_place::context)>(context_extents());
     return made;
   }
-  /// Copies a micro-batch from host memory into the tensors of `to`. Throws ashlar::error if an id
-  /// or a target is out of range.
+  /// Copies a micro-batch from host memory into the tensors of `to`. Throws like check().
   void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
     check(inputs, targets);
@@ -133,8 +134,7 @@ class model {
     if (context_elements() > 0) write(of_context(inputs), to.context);
     write(targets, to.targets);
   }
-  /// Throws ashlar::error unless `inputs` and `targets` have the size of one micro-batch and all
-  /// ids and targets are in range.
+  /// Throws ashlar::error unless these are one micro-batch whose ids and targets are in range.
   void check(std::span<Input const> inputs, std::span<target_type const> targets) const {
     check_range(targets);
     if (static_cast<std::int64_t>(targets.size()) != target_extents().elements())
@@ -179,8 +179,7 @@ class model {
     return made;
   }
   /// Makes the input of an executor from data that are already in the memory of the mesh, one
-  /// data_place for each micro-batch. `first` and `total` mean the same as in the overload for data
-  /// in host memory.
+  /// data_place for each micro-batch. `first` and `total` are those of the overload above.
   step_input<Processor> input_of(std::span<data_place const> places, std::int64_t first,
                                  double* total) const {
     return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
@@ -297,6 +296,8 @@ class model {
   }
 
  private:
+  explicit model(std::shared_ptr<state> shared) : state_(std::move(shared)) {}
+
   std::vector<accumulation_t<T>> predict_one(std::span<Input const> inputs) {
     check(inputs);
     auto const y = state_->one_micro_batch().forward(state_->problem.size() - 1,
@@ -308,8 +309,7 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// The output of the net is the output of the last element before the loss. Returns the position
-  /// in the pipeline of the part of the mesh that computes it.
+  /// Returns which part of the pipeline has the net's last element before the loss.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }
@@ -388,7 +388,7 @@ class model {
     }
   }
 
-  std::unique_ptr<state> state_;  // its address does not change when the model is moved
+  std::shared_ptr<state> state_;  // its address does not change when the model is moved
 };
 
 #if !ASHLAR_DEFINES(NN)

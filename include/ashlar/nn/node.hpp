@@ -221,7 +221,7 @@ class layer_node final : public layer_node_base<typename At::processor_type> {
     auto result = last_part(passes_, call);
     if constexpr (!is_loss) on.set(a.makes[0], result.y);
     if (on.saves && a.makes.size() > 1)
-      on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<holder>(
+      on.values[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<holder>(
           std::move(result.kept));
   }
 

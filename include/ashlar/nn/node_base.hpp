@@ -70,7 +70,7 @@ class layer_node_base : public element_node<Processor> {
     read_backward read;
     int at = 0;
     if (!is_loss) read.dy = &on.tensor(a.reads[at++]);
-    read.kept = on.slots[static_cast<std::size_t>(a.reads[at++])].kept.get();
+    read.kept = on.values[static_cast<std::size_t>(a.reads[at++])].kept.get();
     for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
       if (spec_.parameters[k].in_backward) read.parameters[k] = &on.tensor(a.reads[at++]);
     return read;

@@ -47,7 +47,7 @@ class parameter_slots {
       if (!value.lasts() || value.kind == step::value_kind::pending) continue;
       auto const& own = parameter_of(value);
       bool const is_sum = value.kind == step::value_kind::sum;
-      on.slots[v].tensor = is_sum ? own.sum() : own.updated();
+      on.values[v].tensor = is_sum ? own.sum() : own.updated();
     }
     drop(on);
   }

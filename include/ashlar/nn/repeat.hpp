@@ -86,8 +86,8 @@ constexpr repeated<segment<Layer>> repeat(int n, Layer layer) {
 /// Returns N copies of a net as a chain, whose length is known at compile time.
 template <int N, class Layer>
 constexpr auto repeat(Layer const& layer) {
-  return []<std::size_t... I>(segment<Layer> const& l, std::index_sequence<I...>) {
-    return chain((static_cast<void>(I), l)...);
+  return []<std::size_t... Index>(segment<Layer> const& l, std::index_sequence<Index...>) {
+    return chain((static_cast<void>(Index), l)...);
   }(segment(layer), std::make_index_sequence<static_cast<std::size_t>(N)>{});
 }
 

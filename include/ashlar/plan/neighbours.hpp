@@ -49,7 +49,7 @@ constexpr bool is_ascending(axis_list const& list) {
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit, placement const& target = {}) {
-  auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
+  auto visit_step = [&](collective kind, axis_list const& axes, placement const& to) {
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
@@ -69,14 +69,14 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       for (int i = owners.size() - run; i < owners.size(); ++i) axes.push_back(owners[i]);
       placement gathered = p;
       for (int i = 0; i < run; ++i) gathered.axis[axes[i]] = broadcast();
-      emit(collective::all_gather, axes, gathered);
+      visit_step(collective::all_gather, axes, gathered);
       for (int e = 0; e < rank; ++e) {
         if (e == d) continue;
         placement exchanged = gathered;
         for (int i = 0; i < run; ++i) exchanged = exchanged.with_split(axes[i], e);
-        emit(collective::all_to_all, axes, exchanged);
+        visit_step(collective::all_to_all, axes, exchanged);
       }
-      if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
+      if (run == 1) visit_step(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
     // The two innermost axes of d exchange their order. Other pairs of axes cannot do this in one
     // step. Such a step would also move the boundaries between the shards of the axes inside the
@@ -86,16 +86,16 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       placement swapped = p;
       swapped.axis[a].depth = p[b].depth;
       swapped.axis[b].depth = p[a].depth;
-      emit(collective::permute, {static_cast<signed char>(a), static_cast<signed char>(b)},
-           swapped);
+      visit_step(collective::permute, {static_cast<signed char>(a), static_cast<signed char>(b)},
+                 swapped);
     }
   }
 
   for (int a = 0; a < p.axes(); ++a) {
     auto const axis = static_cast<signed char>(a);
     if (p[a].is_broadcast()) {
-      for (int d = 0; d < rank; ++d) emit(collective::slice, {axis}, p.with_split(a, d));
-      emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
+      for (int d = 0; d < rank; ++d) visit_step(collective::slice, {axis}, p.with_split(a, d));
+      visit_step(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
     for (int b = a + 1; b < p.axes(); ++b) {
       if (p[a] == p[b] || p[a].is_owned() || p[b].is_owned() ||
@@ -104,35 +104,35 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       placement swapped = p;
       swapped.axis[a] = p[b];
       swapped.axis[b] = p[a];
-      emit(collective::permute, {axis, static_cast<signed char>(b)}, swapped);
+      visit_step(collective::permute, {axis, static_cast<signed char>(b)}, swapped);
     }
   }
 
   for (int a = 0; a < p.axes(); ++a) {
     auto const axis = static_cast<signed char>(a);
     if (p[a].is_owned()) {
-      emit(collective::all_gather, {axis}, p.with(a, broadcast()));
-      for (int d = 0; d < rank; ++d) emit(collective::all_to_all, {axis}, p.with_split(a, d));
-      emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
+      visit_step(collective::all_gather, {axis}, p.with(a, broadcast()));
+      for (int d = 0; d < rank; ++d) visit_step(collective::all_to_all, {axis}, p.with_split(a, d));
+      visit_step(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
     if (target.axes() == 0 || !target[a].is_owned() || p[a] == target[a]) continue;
     bool const innermost = p[a].is_split() && p[a].depth == p.split_count(p[a].dim) - 1;
     if (p[a].is_split() && !innermost) continue;
-    emit(p[a].is_partial()     ? collective::reduce_scatter
-         : p[a].is_broadcast() ? collective::slice
-                               : collective::all_to_all,
-         {axis}, p.with(a, target[a]));
+    visit_step(p[a].is_partial()     ? collective::reduce_scatter
+               : p[a].is_broadcast() ? collective::slice
+                                     : collective::all_to_all,
+               {axis}, p.with(a, target[a]));
   }
 
   axis_list chosen;
   auto reduce = [&](axis_list const& axes) {
     placement reduced = p;
     for (int i = 0; i < axes.size(); ++i) reduced.axis[axes[i]] = broadcast();
-    if (detail::is_ascending(axes)) emit(collective::all_reduce, axes, reduced);
+    if (detail::is_ascending(axes)) visit_step(collective::all_reduce, axes, reduced);
     for (int d = 0; d < rank; ++d) {
       placement scattered = reduced;
       for (int i = 0; i < axes.size(); ++i) scattered = scattered.with_split(axes[i], d);
-      emit(collective::reduce_scatter, axes, scattered);
+      visit_step(collective::reduce_scatter, axes, scattered);
     }
   };
   detail::for_each_partial_choice(p, chosen, reduce);

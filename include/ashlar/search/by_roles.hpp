@@ -111,10 +111,10 @@ class search_by_roles {
       if (best.seconds <= good) return best;
     }
     chain_model<N, role_moves> all(net_, mesh_, machine_, any_choice{}, pruning::keep_all);
-    row_bounds<N> const near(all, net_, mesh_, machine_, weight);
-    return solve(
-        detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }),
-        weight);
+    row_bounds<N> const bounds(all, net_, mesh_, machine_, weight);
+    return solve(detail::ordered_choices<N>(
+                     all, [&](int k, int c) { return bounds.keep(k).data()[c] != 0; }),
+                 weight);
   }
 
  private:

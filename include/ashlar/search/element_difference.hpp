@@ -98,18 +98,22 @@ struct difference_group {
 inline std::vector<difference_group> grouped(std::vector<element_difference> const& elements,
                                              double scale) {
   std::vector<difference_group> groups;
-  auto const near = [&](double x, double y) { return (x < y ? y - x : x - y) <= 1e-9 * scale; };
+  auto const about_equal = [&](double x, double y) {
+    return (x < y ? y - x : x - y) <= 1e-9 * scale;
+  };
   for (auto const& e : elements) {
-    bool const silent = e.same_placements && near(e.cost.work, 0) && near(e.cost.activations, 0) &&
-                        near(e.cost.gradients, 0) && near(e.cost.parameters, 0) &&
-                        e.cost.memory.kept == 0;
+    bool const silent = e.same_placements && about_equal(e.cost.work, 0) &&
+                        about_equal(e.cost.activations, 0) && about_equal(e.cost.gradients, 0) &&
+                        about_equal(e.cost.parameters, 0) && e.cost.memory.kept == 0;
     if (silent) continue;
     auto const same = [&](difference_group const& g) {
       auto const& o = g.first;
       return o.name == e.name && o.from == e.from && o.to == e.to &&
-             near(o.cost.work, e.cost.work) && near(o.cost.activations, e.cost.activations) &&
-             near(o.cost.gradients, e.cost.gradients) &&
-             near(o.cost.parameters, e.cost.parameters) && o.cost.memory.kept == e.cost.memory.kept;
+             about_equal(o.cost.work, e.cost.work) &&
+             about_equal(o.cost.activations, e.cost.activations) &&
+             about_equal(o.cost.gradients, e.cost.gradients) &&
+             about_equal(o.cost.parameters, e.cost.parameters) &&
+             o.cost.memory.kept == e.cost.memory.kept;
     };
     auto const known = std::find_if(groups.begin(), groups.end(), same);
     if (known == groups.end()) groups.push_back({e, {e.element}});

@@ -93,16 +93,16 @@ class pinned_choices {
     for (auto const& c :
          layer_choices(spec, topology_, trivial_axes::one_row, shard_orders::all,
                        net_.updates_apart ? update_places::also_apart : update_places::as_stored)) {
-      int far = 0;
+      int distance = 0;
       std::string text;
       for (auto const k : own) {
         auto const& lies = *detail::pinned_tensor(pins_[k], spec, c);
-        far += detail::distance(pins_[k], lies, topology_);
+        distance += detail::distance(pins_[k], lies, topology_);
         text += (text.empty() ? "" : " with ") + pins_[k].tensor + "=" + to_string(lies);
       }
-      if (far == 0) return;
+      if (distance == 0) return;
       if (std::none_of(found.begin(), found.end(), [&](auto const& f) { return f.second == text; }))
-        found.push_back({far, text});
+        found.push_back({distance, text});
     }
     found = stable_sorted(std::move(found),
                           [](auto const& a, auto const& b) { return a.first < b.first; });

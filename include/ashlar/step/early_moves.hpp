@@ -59,7 +59,7 @@ class early_moves_pass {
     put_input_gradients_first();
     for (int const i : order_) {
       action const& a = actions_[static_cast<std::size_t>(i)];
-      if (a.move < 0 || !travels_[static_cast<std::size_t>(a.move)]) emit(i);
+      if (a.move < 0 || !travels_[static_cast<std::size_t>(a.move)]) add(i);
     }
     program changed = p_;
     changed.actions = made_;
@@ -67,12 +67,12 @@ class early_moves_pass {
   }
 
  private:
-  constexpr void emit(int i) {
+  constexpr void add(int i) {
     action const& a = actions_[static_cast<std::size_t>(i)];
     for (int const v : a.reads)
       if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
         begin(k);  // it has begun already, unless its source is the result of another move
-        emit(end_[static_cast<std::size_t>(k)]);
+        add(end_[static_cast<std::size_t>(k)]);
       }
     made_.push_back(a);
     for (int const v : a.makes)
@@ -80,7 +80,7 @@ class early_moves_pass {
   }
   constexpr void begin(int k) {
     int const at = std::exchange(begin_[static_cast<std::size_t>(k)], -1);
-    if (at >= 0) emit(at);
+    if (at >= 0) add(at);
   }
 
   /// Fills order_ with the indices of the actions in their new order. If the input gradient of a

@@ -45,32 +45,31 @@ struct scheduled_move {
 
 namespace step_detail {
 
-/// A visitor (visit.hpp) that calls `emit` for each redistribution of one element of the layer
-/// chain.
-template <class Emit>
+/// A visitor (visit.hpp) that calls `f` for each redistribution of one element of the layer chain.
+template <class F>
 struct moves_of {
   int element;
-  Emit const& emit;
+  F const& f;
   constexpr void compute(phase, computation, int, int) const {}
   constexpr void move(phase when, moved what, int index, shape const& extents,
                       placement const& from, placement const& to) const {
-    emit(when, element, what, index, extents, from, to);
+    f(when, element, what, index, extents, from, to);
   }
 };
 
-template <int N, class Emit>
-constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
+template <int N, class F>
+constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, F f) {
   int const n = net.size();
   auto const visit = [&](phase when, int i) {
-    visit_element(when, net.spec(i), chosen[i], moves_of<Emit>{i, emit});
+    visit_element(when, net.spec(i), chosen[i], moves_of<F>{i, f});
   };
   auto const enter = [&](phase when, int i) {
     if (i == 0)
       visit_boundary(when, net.spec(0).x, placement::all_broadcast(chosen.mesh.axes()), chosen[0].x,
-                     moves_of<Emit>{0, emit});
+                     moves_of<F>{0, f});
     else
       visit_boundary(when, boundary_extents(net, i - 1), chosen[i - 1].y, chosen[i].x,
-                     moves_of<Emit>{i, emit});
+                     moves_of<F>{i, f});
   };
   for (int i = 0; i < n; ++i) {
     enter(phase::forward, i);
@@ -84,7 +83,7 @@ constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& c
       }
     if (i + 1 < n)
       visit_boundary(phase::backward, boundary_extents(net, i), chosen[i + 1].dx, chosen[i].dy,
-                     moves_of<Emit>{i, emit});
+                     moves_of<F>{i, f});
     visit(phase::backward, i);
   }
   for (int i = 0; i < n; ++i) visit(phase::synchronize, i);

@@ -86,12 +86,12 @@ class turns_pass {
       std::size_t const from = first > 0 && turns > 1 ? 1 : 0;
       std::size_t const to = end < batches && turns > 1 ? turns - 1 : turns;
       for (std::size_t turn = from; turn < to; ++turn)
-        for (std::size_t b = first; b < end; ++b) emit(b, turn);
+        for (std::size_t b = first; b < end; ++b) add(b, turn);
       if (to == turns) continue;
       drop_gathers(end, end_of(end));
       for (std::size_t k = 0; k < together_; ++k) {
-        if (first + k < end) emit(first + k, turns - 1);
-        if (end + k < end_of(end)) emit(end + k, 0);
+        if (first + k < end) add(first + k, turns - 1);
+        if (end + k < end_of(end)) add(end + k, 0);
       }
     }
     for (auto const& a : once_) made_.push_back(a);
@@ -180,7 +180,7 @@ class turns_pass {
   }
 
   /// Adds a turn of micro-batch b.
-  constexpr void emit(std::size_t b, std::size_t turn) {
+  constexpr void add(std::size_t b, std::size_t turn) {
     std::size_t const from = begins_[turn], to = begins_[turn + 1];
     auto next = gathers_[b].begin();
     while (next != gathers_[b].end() && next->before < from) ++next;

@@ -70,10 +70,10 @@ constexpr float round_to_odd(double value) {
 /// Returns a double that rounds to the same bfloat16 as the integer `value`. A double has 53 bits.
 /// If the integer needs more, the highest of its last 12 bits says whether any of these is set, and
 /// the others become zero. Then the double is exact, and is a tie only if the integer is one.
-template <std::integral I>
-constexpr double double_of(I value) {
-  if constexpr (sizeof(I) == 8) {
-    bool const is_negative = std::is_signed_v<I> && static_cast<std::int64_t>(value) < 0;
+template <std::integral Integer>
+constexpr double double_of(Integer value) {
+  if constexpr (sizeof(Integer) == 8) {
+    bool const is_negative = std::is_signed_v<Integer> && static_cast<std::int64_t>(value) < 0;
     auto const bits = static_cast<std::uint64_t>(value);
     std::uint64_t size = is_negative ? 0 - bits : bits;
     if (size >> 53 != 0)

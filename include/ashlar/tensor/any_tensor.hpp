@@ -51,12 +51,9 @@ class any_tensor {
              element_type type)
       : any_tensor(m, extents, p, detail::shard_box(m, extents, p, extents.rank()), type) {}
 
-  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed: it then has no
-  /// mesh.
-  mesh_type const& mesh() const {
-    if (!mesh_) detail::refuse_without_mesh();
-    return *mesh_;
-  }
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed or moved from: it
+  /// then has no mesh.
+  mesh_type const& mesh() const { return mesh_.get(); }
   shape const& extents() const { return extents_; }
   ashlar::placement const& placement() const { return placement_; }
   element_type type() const { return type_; }
@@ -127,7 +124,7 @@ class any_tensor {
       : mesh_(m), extents_(extents), placement_(p), box_(b), type_(type),
         data_(detail::new_shard(m, extents, p, b, static_cast<std::size_t>(size_of(type)))) {}
 
-  std::optional<mesh_type> mesh_;
+  detail::tensor_mesh<Processor> mesh_;
   shape extents_;
   ashlar::placement placement_;
   box box_;

@@ -224,7 +224,7 @@ class evaluation {
     inplace_vector<int, max_nodes> free_slots;
     std::vector<row_place> places(static_cast<std::size_t>(count));
     std::array<row_place*, max_nodes> place_of{};
-    int slots = 0;
+    int slot_count = 0;
     for (int p = 0; p < count; ++p) {
       int const i = nodes[p];
       node const& n = g_[i];
@@ -250,7 +250,7 @@ class evaluation {
       if (here.is_scratch) {
         int& own = slot[static_cast<std::size_t>(i)];
         if (free_slots.empty()) {
-          own = slots++;
+          own = slot_count++;
         } else {
           own = free_slots.back();
           free_slots.pop_back();
@@ -264,7 +264,7 @@ class evaluation {
       if (n.reads_b()) release(n.b, false);
     }
     auto const scratch = std::make_unique_for_overwrite<T[]>(
-        static_cast<std::size_t>(slots * step * widest));
+        static_cast<std::size_t>(slot_count * step * widest));
     for (int p = 0; p < count; ++p)
       if (auto& here = places[static_cast<std::size_t>(p)]; here.is_scratch)
         here.first = scratch.get() + here.slot * step * widest;

@@ -61,8 +61,8 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
     made.weights.push_back(number);
     made.weight_names.push_back(names[i - 1]);
   }
-  auto const y = [&]<int... I>(std::integer_sequence<int, I...>) {
-    return f(formulas::symbol<Rank>{&made.g, I}...);
+  auto const y = [&]<int... Index>(std::integer_sequence<int, Index...>) {
+    return f(formulas::symbol<Rank>{&made.g, Index}...);
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Rank))>());
   static_assert(formulas::is_symbol<std::remove_cvref_t<decltype(y)>>,
                 "gradient: the function must return a tensor that it computes from its operands.");
@@ -200,12 +200,13 @@ class gradient_of_function {
     constexpr int y_rank = decltype(std::declval<F const&>()(formulas::symbol<X::rank>()...))::rank;
     tensor<T, y_rank, dynamic, processor> y(m, f.g[f.y].extents, at.of[f.y]);
     auto const gradient_node = [&](int i) { return i == 0 ? f.dx : f.gradients[i - 1]; };
-    auto gradients = [&]<int... I>(std::integer_sequence<int, I...>) {
+    auto gradients = [&]<int... Index>(std::integer_sequence<int, Index...>) {
       return std::tuple<tensor<T, X::rank, dynamic, processor>...>(
-          tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(I)])...);
+          tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(Index)])...);
     }(std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>());
-    auto const results = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{typed<-1, X...>(y, at), typed<int(I), X...>(std::get<I>(gradients), at)...};
+    auto const results = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple{typed<-1, X...>(y, at),
+                        typed<int(Index), X...>(std::get<Index>(gradients), at)...};
     };
     constexpr std::index_sequence_for<X...> all{};
     // On ranks outside of the mesh, the shards of all results are empty. Nothing may be computed

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <ashlar/comm/empty_shard.hpp>
 #include <ashlar/comm/mesh.hpp>
@@ -73,6 +74,29 @@ constexpr bool fits() {
       "tensor",
       "a default-constructed tensor has no mesh and no values. Assign a tensor to it first.");
 }
+
+/// The mesh of a tensor, or none. Unlike a std::optional, it has none after it was moved from.
+template <class Processor>
+class tensor_mesh {
+ public:
+  tensor_mesh() = default;
+  tensor_mesh(basic_mesh<Processor> const& m) : mesh_(m) {}
+  tensor_mesh(tensor_mesh const&) = default;
+  tensor_mesh(tensor_mesh&& other) noexcept : mesh_(std::exchange(other.mesh_, std::nullopt)) {}
+  tensor_mesh& operator=(tensor_mesh const&) = default;
+  tensor_mesh& operator=(tensor_mesh&& other) noexcept {
+    mesh_ = std::exchange(other.mesh_, std::nullopt);
+    return *this;
+  }
+  /// Returns the mesh. Throws ashlar::error if there is none.
+  basic_mesh<Processor> const& get() const {
+    if (!mesh_) refuse_without_mesh();
+    return *mesh_;
+  }
+
+ private:
+  std::optional<basic_mesh<Processor>> mesh_;
+};
 
 [[noreturn]] ASHLAR_INLINE void refuse_addends(shape const& extents, placement const& p);
 
@@ -176,12 +200,9 @@ class tensor {
   /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
-  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed: it then has no
-  /// mesh.
-  mesh_type const& mesh() const {
-    if (!mesh_) detail::refuse_without_mesh();
-    return *mesh_;
-  }
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed or moved from: it
+  /// then has no mesh.
+  mesh_type const& mesh() const { return mesh_.get(); }
   shape const& extents() const { return extents_; }
   ashlar::placement placement() const {
     if constexpr (is_static) return value_of<Placement>;
@@ -193,7 +214,8 @@ class tensor {
   /// access to its elements. Works for host memory only: on a device, local_values(x) or to_full(x)
   /// copy the values to the host. Refuses a partial tensor, whose shard has addends instead of
   /// values: for a typed tensor the call does not compile, for a dynamic one it throws
-  /// ashlar::error.
+  /// ashlar::error. The span is valid as long as a tensor with this shard exists, so it dangles if
+  /// this tensor is a temporary, as in `for (float v : (x | to<B>).local())`.
   std::span<T> local() const {
     require_values();
     return local_addends();
@@ -202,6 +224,7 @@ class tensor {
   /// partial tensor has this rank's addends of the values.
   std::span<T> local_addends() const {
     static_assert(Processor::is_host, ASHLAR_SAYS_LOCAL_ON_DEVICE);
+    if (data_ == nullptr) static_cast<void>(mesh());  // a tensor without a mesh has no values
     return {data_.get(), static_cast<std::size_t>(box_.elements())};
   }
   /// Refuses a partial tensor, as local() does.
@@ -221,7 +244,7 @@ class tensor {
   /// Returns a tensor with the same values and a shard of its own.
   tensor clone() const {
     tensor copy(mesh(), extents_, placement());
-    copy_elements(mesh_->processor(), static_cast<T const*>(data()), local_elements(), copy.data());
+    copy_elements(mesh().processor(), static_cast<T const*>(data()), local_elements(), copy.data());
     return copy;
   }
 
@@ -255,7 +278,7 @@ class tensor {
     return t;
   }
 
-  std::optional<mesh_type> mesh_;
+  detail::tensor_mesh<Processor> mesh_;
   shape extents_;
   ashlar::placement placement_;
   box box_;

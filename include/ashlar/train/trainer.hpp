@@ -56,7 +56,7 @@
 
 namespace ashlar::train {
 
-/// Runs training steps of one model. The model must outlive the trainer.
+/// Runs training steps of one model. Shares the model, which may be moved or destroyed meanwhile.
 template <class Model, class Optimizer>
 class trainer {
   using stored_type = accumulation_t<typename Model::value_type>;
@@ -66,8 +66,9 @@ class trainer {
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value, or if
   /// the model's plan does not permit the optimizer or an option.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(&model), state_(std::make_unique<state>(optimizer)), options_(std::move(options)),
-        programs_(model, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
+      : model_(std::make_unique<Model>(model.share())), state_(std::make_unique<state>(optimizer)),
+        options_(std::move(options)),
+        programs_(*model_, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
                   options_.record_times, detail::wire_momentum(model, optimizer)),
         numbers_(programs_.program(), programs_.walker().delayed()),
         part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
@@ -81,7 +82,7 @@ class trainer {
     model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.graph) replayed_step<Model>::check(model);
-    stale_ = stale_training<Model, Optimizer>::begin(model, *state_, options_, part_);
+    stale_ = stale_training<Model, Optimizer>::begin(*model_, *state_, options_, part_);
   }
 
   trainer(trainer&&) = default;
@@ -367,8 +368,8 @@ class trainer {
     return totals;
   }
 
-  Model* model_;
-  std::unique_ptr<state> state_;  // its address does not change when the trainer is moved
+  std::unique_ptr<Model> model_;  // its address, and that of the state, do not change when the
+  std::unique_ptr<state> state_;  // trainer is moved
   trainer_options options_;
   step_programs<Model> programs_;
   update_numbers numbers_;

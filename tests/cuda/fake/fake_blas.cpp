@@ -17,10 +17,13 @@
 //                algorithm is proposed if a leading dimension is smaller than the number of rows,
 //                if the leading dimension of aux is not a multiple of 8, or if a product of doubles
 //                has an epilogue. This fake also has no algorithm for epilogues of batched
-//                products.
+//                products. An algorithm needs the alignments of the preference, whose defaults are
+//                256 bytes.
 //
-// A call of cublasLtMatmul for a product that is not supported returns CUBLAS_STATUS_INVALID_VALUE.
+// A call of cublasLtMatmul returns CUBLAS_STATUS_INVALID_VALUE if the product is not supported, or
+// if a matrix lacks the alignment that the algorithm needs.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -54,6 +57,7 @@ struct matrix {
 
 struct preference {
   std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
+  std::uint32_t alignment[4] = {256, 256, 256, 256};  ///< of A, B, C and D, in bytes
 };
 
 /// These functions return the objects to which cuBLASLt's opaque handles point. In this fake, they
@@ -61,6 +65,10 @@ struct preference {
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
 preference& of(cublasLtMatmulPreference_t p) { return *reinterpret_cast<preference*>(p); }
+
+bool is_aligned(void const* at, std::uint64_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
+}
 
 template <class Field>
 cublasStatus_t take(Field& field, void const* value, std::size_t size) {
@@ -208,8 +216,15 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p) {
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
                                                     cublasLtMatmulPreferenceAttributes_t name,
                                                     void const* value, std::size_t size) {
-  if (name == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) return take(of(p).schemes, value, size);
-  return CUBLAS_STATUS_SUCCESS;
+  auto& own = of(p);
+  switch (name) {
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return take(own.schemes, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return take(own.alignment[0], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return take(own.alignment[1], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return take(own.alignment[2], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: return take(own.alignment[3], value, size);
+    default: return CUBLAS_STATUS_SUCCESS;
+  }
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
@@ -223,6 +238,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     found[*count] = {};
     found[*count].algo.data[0] = (of(p).schemes &
                                   ~unsigned{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}) != 0;
+    std::copy_n(of(p).alignment, 4, found[*count].algo.data + 1);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -235,6 +251,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cudaStream_t stream) {
   auto const& o = of(operation);
   if (!is_supported(o, of(la), of(lb), of(lc), of(ld))) return CUBLAS_STATUS_INVALID_VALUE;
+  auto const* const alignment = algorithm->data + 1;
+  if (!is_aligned(a, alignment[0]) || !is_aligned(b, alignment[1]) ||
+      !is_aligned(c, alignment[2]) || !is_aligned(d, alignment[3]))
+    return CUBLAS_STATUS_INVALID_VALUE;
   auto const run = [&](auto const& kernel) {
     kernel(stream, o, algorithm->data[0] != 0, alpha, a, of(la), b, of(lb), beta, c, of(lc), d,
            of(ld));

@@ -247,8 +247,8 @@ class communicator final : public ashlar::communicator {
     handles_->keep_communicator(g.comm);
     g.is_on_node = has_slot;
     g.where = spread_of(topology_, axes);
-    auto& near = g.neighbours;
-    near.most_staged = shared::stage_bytes;
+    auto& neighbours = g.neighbours;
+    neighbours.most_staged = shared::stage_bytes;
     for (int j = 0; j < topology_.group_size(axes) && g.is_on_node; ++j) {
       int rank = topology_.rank_of(topology_.member(here_, axes, j));
       if (!ranks_.empty()) rank = ranks_[static_cast<std::size_t>(rank)];
@@ -257,12 +257,12 @@ class communicator final : public ashlar::communicator {
         g.is_on_node = false;
         continue;
       }
-      near.ranks.push_back(rank);
-      near.windows.push_back(region);
-      near.slots.push_back(window_->slot_of(rank, slot));
-      near.stages.push_back(window_->stages_of(rank, slot));
-      near.most_staged = std::min(near.most_staged,
-                                  near.slots.back()->stages.load(std::memory_order_acquire));
+      neighbours.ranks.push_back(rank);
+      neighbours.windows.push_back(region);
+      neighbours.states.push_back(window_->slot_of(rank, slot));
+      neighbours.stages.push_back(window_->stages_of(rank, slot));
+      neighbours.most_staged = std::min(
+          neighbours.most_staged, neighbours.states.back()->stages.load(std::memory_order_acquire));
     }
     record_->ended(number);
     return groups_.emplace(key_of(axes), std::move(g)).first->second;

@@ -146,20 +146,20 @@ class pairwise_exchange {
   /// buffers.
   void take_memory() {
     auto const p = static_cast<std::size_t>(members());
-    auto const slots = static_cast<std::size_t>(std::min(rounds_, depth));
-    if (slots == 0) return;
-    std::size_t const head = slots * 2 * p * sizeof(MPI_Request) + p * sizeof(void const*);
+    auto const count = static_cast<std::size_t>(std::min(rounds_, depth));
+    if (count == 0) return;
+    std::size_t const head = count * 2 * p * sizeof(MPI_Request) + p * sizeof(void const*);
     std::size_t const first = (head + arena::alignment - 1) / arena::alignment * arena::alignment;
     std::size_t const buffer = 2 * p * static_cast<std::size_t>(stride_);
-    block_bytes_ = first + slots * buffer * static_cast<std::size_t>(source_.size());
+    block_bytes_ = first + count * buffer * static_cast<std::size_t>(source_.size());
     block_ = static_cast<std::byte*>(memory_->allocate(block_bytes_));
     auto* const pointers = reinterpret_cast<void const**>(block_);
     std::uninitialized_default_construct_n(pointers, p);
     addends_ = {pointers, p};
     auto* requests = reinterpret_cast<MPI_Request*>(block_ + p * sizeof(void const*));
-    std::uninitialized_default_construct_n(requests, slots * 2 * p);
+    std::uninitialized_default_construct_n(requests, count * 2 * p);
     element_pointer elements(block_ + first, source_.type());
-    for (std::size_t s = 0; s < slots; ++s, requests += 2 * p) {
+    for (std::size_t s = 0; s < count; ++s, requests += 2 * p) {
       slots_[s] = {requests, 0, elements};
       elements = elements + static_cast<std::int64_t>(buffer);
     }

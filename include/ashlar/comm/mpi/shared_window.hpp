@@ -138,8 +138,8 @@ class shared_window {
   /// this rank then throw an error instead of waiting forever.
   void abandon(int rank) const {
     if (mine_ == nullptr) return;
-    auto* const slots = reinterpret_cast<shared::slot*>(mine_);
-    for (std::size_t g = 0; g < slot_count; ++g) slots[g].abandon(rank);
+    auto* const states = reinterpret_cast<shared::slot*>(mine_);
+    for (std::size_t g = 0; g < slot_count; ++g) states[g].abandon(rank);
   }
   /// Returns the number of the mesh's ranks on this node, including ranks that share no memory.
   int ranks_on_node() const { return ranks_on_node_; }

@@ -98,7 +98,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct neighbourhood {
   /// The start of each member's window in shared memory, as an address in this process.
   std::vector<std::byte*> windows;
-  std::vector<slot*> slots;
+  std::vector<slot*> states;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
   std::vector<int> ranks;          ///< each member's rank on the mesh, for error messages
   /// The size in bytes of the largest shard that all members copy to their stages, or 0 if a member
@@ -112,7 +112,7 @@ class handshake {
  public:
   handshake(neighbourhood const& group, std::uint64_t epoch, transfer const& what,
             element_type type)
-      : slots_(group.slots), ranks_(group.ranks),
+      : slots_(group.states), ranks_(group.ranks),
         mine_(slots_[static_cast<std::size_t>(what.index)]), epoch_(epoch),
         fingerprint_(
             static_cast<std::uint16_t>(what.fingerprint + static_cast<std::uint32_t>(type))),

@@ -84,10 +84,10 @@ inline void encode_int8(float const* x, std::int64_t n, std::byte* to) {
     if (scale > 0)
       for (std::int64_t i = 0; i < count; ++i) {
         float const q = x[first + i] / scale;  // above 127.5 only if the scale is subnormal
-        float const near = q + std::copysign(0.5f, q);
-        block[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(near > 127    ? 127.0f
-                                                                      : near < -127 ? -127.0f
-                                                                                    : near));
+        float const shifted = q + std::copysign(0.5f, q);
+        block[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(shifted > 127    ? 127.0f
+                                                                      : shifted < -127 ? -127.0f
+                                                                                       : shifted));
       }
     std::memcpy(elements + first, block, static_cast<std::size_t>(count));
   }

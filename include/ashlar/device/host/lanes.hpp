@@ -99,8 +99,8 @@ class lanes {
  private:
   template <class F>
   [[gnu::always_inline]] static void for_each(F f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-      (f(std::integral_constant<std::size_t, I>{}), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) __attribute__((always_inline)) {
+      (f(std::integral_constant<std::size_t, Index>{}), ...);
     }
     (std::make_index_sequence<Vectors>{});
   }

@@ -51,8 +51,8 @@ class simulated_layer {
     given_.assign(on_.size(), {});
     dy_ = data.dy;
     for (std::size_t r = 0; r < on_.size(); ++r) {
-      on_[r].slots.clear();
-      on_[r].slots.resize(static_cast<std::size_t>(dx_slot() + 1));
+      on_[r].values.clear();
+      on_[r].values.resize(static_cast<std::size_t>(dx_slot() + 1));
       on_[r].pass = {true, 9, 3};
       on_[r].pass.mixtures = &logs_[r];
       auto const whole = placement::all_broadcast(ranks_[r].axes());

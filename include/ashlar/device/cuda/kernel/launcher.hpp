@@ -112,10 +112,10 @@ struct division {
 
   ASHLAR_HD division(std::int64_t a, std::int64_t b) {
     if (((a | b) >> 32) == 0) {
-      auto const small = static_cast<std::uint32_t>(a);
+      auto const dividend = static_cast<std::uint32_t>(a);
       auto const divisor = static_cast<std::uint32_t>(b);
-      quotient = small / divisor;
-      remainder = small % divisor;
+      quotient = dividend / divisor;
+      remainder = dividend % divisor;
     } else {
       quotient = a / b;
       remainder = a % b;
