@@ -89,7 +89,8 @@ std::vector<T> trained(ashlar::mesh const& m, search::plan const& plan, Optimize
 
 template <class T>
 bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 ashlar::mesh mesh_by_rank(ashlar::machine const& machine = ashlar::machines::workstation) {

@@ -105,7 +105,8 @@ auto tensor_of(ashlar::mesh const& m, ashlar::shape const& extents, floats const
 }
 
 bool same_bits(floats const& a, floats const& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 template <class Plan>
