@@ -35,9 +35,10 @@ struct routes_and_loads {
   std::vector<std::int64_t> chosen_by;
 };
 
-/// Names an element of a mixture of experts in one training pass, by the number of the pass
-/// (nn/pass.hpp) and the number of the element in the net. In books of routes, the element is
-/// `dispatch`. Neither number depends on mesh or plan.
+/// Identifies one training pass of one element of a mixture of experts, by the number of the pass
+/// (nn/pass.hpp) and the number of the element in the net. A mixture has several elements; a
+/// route_book uses the number of its `dispatch` (nn/dispatch.hpp). Neither number depends on the
+/// mesh or the plan.
 struct mixture_pass {
   std::int64_t pass = 0;
   int element = 0;

@@ -108,8 +108,8 @@ class serial_optimum {
   }
 
   /// The strategies among which to choose, for each parameter and for each tie (step/problem.hpp).
-  /// Elements with the same options share a list of options, so only the parameters of the first
-  /// element of each list are stored.
+  /// Elements of the chain with the same options form a group. Only the strategies of the first
+  /// element of each group are stored.
   struct considered {
     std::vector<std::vector<option_list>> parameters;
     std::vector<tied_options> ties;
@@ -270,7 +270,7 @@ class serial_optimum {
   search::planned_moves prices_;
   element_options<N, search::planned_moves> options_;
   int effort_;
-  std::vector<int> first_;    // the first element of each list
+  std::vector<int> first_;    // the first element of each group
   std::vector<int> list_of_;  // the list of each element
 };
 

@@ -107,8 +107,8 @@ class ring_lanes {
     }
   }
 
-  /// Returns the index of the member that is `steps` places before this one in the ring. The block
-  /// of that member has the same index.
+  /// Returns the index of the member that is `steps` places before this one in the ring. This is
+  /// also the index of that member's block, since block r belongs to member r.
   int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
 
   /// Returns the chunk that lane `l` handles now, as a range of the `elements` elements of a block.
