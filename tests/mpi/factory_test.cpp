@@ -180,7 +180,7 @@ TEST_CASE("impossible extents are refused") {
 TEST_CASE("a default-constructed tensor says that it has no mesh") {
   ashlar::tensor<float, 1> const nothing;
   CHECK(nothing.empty());
-  auto const said = "tensor: a default-constructed tensor has no mesh and no values.";
+  auto const said = "tensor: a default-constructed or moved-from tensor has no mesh and no values.";
   CHECK(has(message_of([&] { nothing.mesh(); }), said));
   CHECK(has(message_of([&] { nothing.clone(); }), said));
   CHECK(has(message_of([&] { redistribute(nothing, ashlar::placement::all_broadcast(1)); }), said));
@@ -191,7 +191,7 @@ TEST_CASE("a default-constructed tensor says that it has no mesh") {
 
 TEST_CASE("a moved-from tensor says that it has no mesh") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const said = "tensor: a default-constructed tensor has no mesh and no values.";
+  auto const said = "tensor: a default-constructed or moved-from tensor has no mesh and no values.";
   auto x = ashlar::full<float>(m, {4}, sbp<B>{}, 3);
   auto y = std::move(x);
   CHECK(x.empty());

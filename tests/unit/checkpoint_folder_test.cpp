@@ -35,7 +35,8 @@ TEST_CASE("the folder of a static background save is busy until the process ends
   REQUIRE(child >= 0);
   if (child == 0) {
     // The list of busy folders is made after `last`, so a list that static objects do not outlive
-    // would be destroyed before `last`.
+    // would be destroyed before `last`. No test before this one in the same program may make a
+    // busy_folder.
     static busy_to_the_end last{f.path() / "run", {}};
     last.busy.emplace(last.folder);
     std::exit(2);

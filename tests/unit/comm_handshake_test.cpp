@@ -201,7 +201,7 @@ TEST_CASE(
         }
       }
     }
-    n.states[2]->abandon(41);
+    n.slots[2]->abandon(41);
     bool const counts = when == gives_up::after_it_left || when == gives_up::when_it_has_ended;
     bool first_done = false, second_done = false;
     std::string first_told, second_told;
@@ -246,7 +246,7 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
     CHECK_FALSE(next.advance());
   };
   again();
-  n.states[2]->abandon(7);
+  n.slots[2]->abandon(7);
   auto next = begin(0, 2);
   bool done = false;
   std::string const message = message_of([&] { done = next.advance(); });

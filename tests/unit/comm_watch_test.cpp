@@ -319,7 +319,7 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   while (low.receive(0ms)) {
   }
   {
-    watch::membership const present(high, 1);
+    watch::membership present(high, 1);
     CHECK_FALSE(present.has_left());
     watch::membership::leave_all();
     CHECK(present.has_left());

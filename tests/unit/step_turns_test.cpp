@@ -227,7 +227,8 @@ TEST_CASE("what cannot take turns is refused in one sentence") {
   net.micro_batches = 2;
   auto const refused = [&](int interleaved, char const* text) {
     net.interleaved = interleaved;
-    CHECK_THROWS_WITH_AS(search::check_problem(net, t), doctest::Contains(text), ashlar::error);
+    CHECK_THROWS_WITH_AS(search::check_problem(net, t, ashlar::machine{}), doctest::Contains(text),
+                         ashlar::error);
   };
   refused(3, "3 micro-batches cannot take turns in a step of 2. Set interleaved to a "
              "number from 1, for none, to 2, or use more micro-batches.");
@@ -239,7 +240,7 @@ TEST_CASE("what cannot take turns is refused in one sentence") {
   refused(2, "problem::overlap asks for the least overlapped time.");
   net.overlap = false;
   net.interleaved = 2;
-  CHECK_NOTHROW(search::check_problem(net, t));
+  CHECK_NOTHROW(search::check_problem(net, t, ashlar::machine{}));
   CHECK_THROWS_WITH_AS(
       search::pipeline([&](int) { return net; }, t, ashlar::machine{}, {.micro_batches = {2}}),
       doctest::Contains(
@@ -250,7 +251,7 @@ TEST_CASE("what cannot take turns is refused in one sentence") {
   refused(2, "couples the rows of a batch, so micro-batches cannot take turns. Set interleaved to "
              "1, or use a layer that treats every row alone.");
   net.interleaved = 1;
-  CHECK_NOTHROW(search::check_problem(net, t));
+  CHECK_NOTHROW(search::check_problem(net, t, ashlar::machine{}));
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ class backward_call : public layer_call<Types> {
       : base(common), dy_(dy), kept_(kept), parameters_(parameters), dx_with_halo_(dx_with_halo) {}
 
   typename Types::output_gradient const& dy() const { return dy_; }
-  /// Returns the I-th value that the forward pass kept.
+  /// Returns value number Index, from 0, of those that the forward pass kept.
   template <int Index>
   auto const& kept() const {
     return std::get<static_cast<std::size_t>(Index)>(kept_);

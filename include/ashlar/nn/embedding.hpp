@@ -17,6 +17,14 @@
 
 namespace ashlar::nn {
 
+/// Throws ashlar::error, which begins with `where`, if a vocabulary has more tokens than there are
+/// tokens of 32 bits.
+constexpr void check_vocabulary(std::int64_t vocabulary, char const* where) {
+  if (vocabulary > std::int64_t{1} << 31)
+    throw error(where, "the vocabulary has " + std::to_string(vocabulary) +
+                           " tokens, but a token is a number from 0 to 2^31 - 1.");
+}
+
 struct no_positions_tag {};
 inline constexpr no_positions_tag no_positions{};
 
@@ -38,9 +46,7 @@ class embedding {
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() != 2)
       throw error("nn::embedding", "the input is " + to_string(x) + " but must be [batch, seq].");
-    if (vocabulary_ > std::int64_t{1} << 31)
-      throw error("nn::embedding", "the vocabulary has " + std::to_string(vocabulary_) +
-                                       " tokens, but a token is a number from 0 to 2^31 - 1.");
+    check_vocabulary(vocabulary_, "nn::embedding");
     search::layer_spec s;
     s.name = "embedding";
     s.x = x;

@@ -10,6 +10,8 @@
 // alone what belongs to the parent: it sends nothing, does not call MPI, does not join threads, and
 // does not write to shared memory.
 //
+// Meshes of GPUs do not use this class: CUDA cannot be used in a child process at all.
+//
 // The class counts forks. It does not compare process ids, because SimGrid replaces getpid() by a
 // number of the simulated rank.
 

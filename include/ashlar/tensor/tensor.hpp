@@ -72,7 +72,8 @@ constexpr bool fits() {
 [[noreturn]] inline void refuse_without_mesh() {
   throw error(
       "tensor",
-      "a default-constructed tensor has no mesh and no values. Assign a tensor to it first.");
+      "a default-constructed or moved-from tensor has no mesh and no values. Assign a tensor to "
+      "it first.");
 }
 
 /// The mesh of a tensor, or none. Unlike a std::optional, it has none after it was moved from.

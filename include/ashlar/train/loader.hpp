@@ -32,6 +32,7 @@
 #include <vector>
 
 #include <ashlar/comm/throw_together.hpp>
+#include <ashlar/nn/embedding.hpp>
 #include <ashlar/train/local_batch.hpp>
 #include <ashlar/train/sequence_order.hpp>
 #include <ashlar/train/token_file.hpp>
@@ -81,9 +82,7 @@ class loader {
     length_ = x[1];
     auto const& logits = model.problem().spec(model.problem().size() - 1).x;
     if (vocabulary_ == 0) vocabulary_ = logits[logits.rank() - 1];
-    if (vocabulary_ < 0 || vocabulary_ > std::int64_t{1} << 31)
-      throw error("train::loader", "the vocabulary has " + std::to_string(vocabulary_) +
-                                       " tokens, but a token is a number from 0 to 2^31 - 1.");
+    nn::check_vocabulary(vocabulary_, "train::loader");
     auto const& mesh = model.mesh();
     work_together(mesh, "train::loader", "reads a file", [&] {
       file_ = std::make_unique<token_file>(path, options.format);

@@ -125,13 +125,13 @@ class sent_gradients {
     while (!text.empty()) {
       auto const line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));
-      auto const [count, path] = parts_of(line);
+      auto const parts = parts_of(line);  // Clang 14 lets no lambda use structured bindings
       std::size_t index = 0;
       model.for_each_parameter([&](auto const& p) {
         auto const k = index++;
-        if (p.path() != path) return;
+        if (p.path() != parts.second) return;
         if (k >= squares.size()) squares.resize(k + 1, all);
-        squares[k] = count;
+        squares[k] = parts.first;
       });
     }
     clear();

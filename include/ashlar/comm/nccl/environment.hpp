@@ -31,6 +31,7 @@
 #include <ashlar/comm/nccl/rendezvous_mpi.hpp>
 #include <ashlar/comm/nccl/rendezvous_tcp.hpp>
 #include <ashlar/comm/nccl/world.hpp>
+#include <ashlar/comm/watch/membership.hpp>
 #include <ashlar/device/cuda/device.hpp>
 
 namespace ashlar::nccl {
@@ -111,9 +112,13 @@ class environment {
   environment(environment const&) = delete;
   environment& operator=(environment const&) = delete;
   ~environment() {
+    if (std::uncaught_exceptions() == 0) {
+      watch::membership::leave_all();  // the program may never destroy some of its meshes
+      return;
+    }
     // During stack unwinding, other ranks may never finalize. So the destructor aborts the
     // communicator instead of waiting for the other ranks.
-    if (std::uncaught_exceptions() > 0 && world_.all != nullptr)
+    if (world_.all != nullptr)
       world_.all->abort("An exception left the scope of nccl::environment.");
   }
 
