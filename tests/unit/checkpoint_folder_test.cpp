@@ -4,6 +4,8 @@
 // Tests that the list of folders into which background saves write outlives every static object,
 // since a background save may be one.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -24,7 +26,13 @@ using ashlar::checkpoint::detail::busy_folder;
 struct busy_to_the_end {
   std::filesystem::path folder;
   std::optional<busy_folder> busy;
-  ~busy_to_the_end() { std::_Exit(busy_folder::is_busy(folder) ? 0 : 1); }
+  ~busy_to_the_end() {
+    // Overwrites memory that was freed. Otherwise, the search in a destroyed list could find there
+    // what the list had.
+    for (std::size_t bytes = 16; bytes <= 512; bytes += 16)
+      for (int i = 0; i < 100; ++i) std::fill_n(new char[bytes], bytes, 'x');
+    std::_Exit(busy_folder::is_busy(folder) ? 0 : 1);
+  }
 };
 
 }  // namespace
