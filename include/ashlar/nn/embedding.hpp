@@ -17,10 +17,10 @@
 
 namespace ashlar::nn {
 
-/// Throws ashlar::error, which begins with `where`, if a vocabulary has more tokens than there are
-/// tokens of 32 bits.
+/// Throws ashlar::error, which begins with `where`, if a vocabulary has a negative number of tokens,
+/// or more than there are tokens of 32 bits.
 constexpr void check_vocabulary(std::int64_t vocabulary, char const* where) {
-  if (vocabulary > std::int64_t{1} << 31)
+  if (vocabulary < 0 || vocabulary > std::int64_t{1} << 31)
     throw error(where, "the vocabulary has " + std::to_string(vocabulary) +
                            " tokens, but a token is a number from 0 to 2^31 - 1.");
 }
