@@ -203,7 +203,7 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
       for (std::size_t k = 0; k < 4; ++k) CHECK(apart(known[k], here[k]) < 1e-12);
     }
   }
-  CHECK(4 * splits > draws);
+  CHECK(8 * splits > draws);
 }
 
 TEST_CASE("the types of results say where a reduction is due") {

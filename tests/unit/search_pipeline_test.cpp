@@ -860,10 +860,9 @@ TEST_CASE("chains that cannot be cut are refused") {
   for (bool const any_cuts : {false, true}) {
     search::pipeline_options options{{1, 2}, {100'000'000}};
     options.any_cuts = any_cuts;
-    // Each of two parts has 15 elements.
     CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
-                         doctest::Contains("100000000 micro-batches of 15 elements make a program "
-                                           "that is too long. Give at most 69905 micro-batches"),
+                         doctest::Contains("100000000 micro-batches of 1 elements make a program "
+                                           "that is too long. Give at most 1048576 micro-batches"),
                          ashlar::error);
     options.stages = {};
     CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),

@@ -38,8 +38,7 @@ namespace ashlar::search {
 ///     cannot be cut into that many stages.
 ///   - A requested number of micro-batches is below 1, or net_of(m) returns a chain with a number
 ///     of micro-batches other than m.
-///   - There are so many micro-batches that the program of a part would be too long with each of
-///     the numbers of parts (most_repeated_elements in step/build.hpp).
+///   - There are more micro-batches than elements of a program (most_repeated_elements).
 ///   - net_of(m) returns a chain whose micro-batches take turns, or with problem::overlap set.
 ///   - A requested schedule does not exist, or none of the requested schedules is possible with any
 ///     of the numbers of parts and micro-batches.

@@ -60,11 +60,11 @@ class pipeline_search {
   /// Adds the candidates of a chain. Throws ashlar::error if a requested number is not possible.
   void add(basic_problem<N> described) {
     auto const& net = nets_.emplace_back(std::move(described));
+    check_program_length(1, net.micro_batches);  // orders of passes would be too long, too
     auto const blocks = find_blocks(net);
     int const units = static_cast<int>(cutting_points(net).size()) - 1;
     bool const all = options_.stages.empty();
     auto const numbers = all ? possible(blocks.count) : options_.stages;
-    check_length(net, numbers);
     for (int const parts : numbers) {
       auto const axes = parts < 1    ? std::vector<int>{}
                         : parts == 1 ? std::vector{-1}
@@ -108,15 +108,6 @@ class pipeline_search {
     pipelines::schedule order{};
     bool is_near = true;  ///< whether to search its stages alone
   };
-
-  /// Throws ashlar::error if build_stage would refuse all pipelines of the chain with these numbers
-  /// of parts, because the program of the fullest part is too long. The orders of passes would be
-  /// too long, too.
-  void check_length(basic_problem<N> const& net, std::vector<int> const& numbers) const {
-    int most = 1;
-    for (int const parts : numbers) most = std::max(most, std::min(parts, mesh_.ranks()));
-    check_program_length((net.size() + most - 1) / most, net.micro_batches);
-  }
 
   std::vector<int> possible(int blocks) const {
     if (!options_.any_cuts) return divisors(blocks);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "fake_streams.hpp"
 
@@ -20,13 +21,14 @@ fake::machine here;
 std::mutex block_mutex;
 std::map<void*, std::size_t> blocks;
 std::size_t block_bytes = 0;
+constexpr std::align_val_t alignment{256};  // of the blocks of CUDA
 
 void give_back(void* p) {
   std::lock_guard const lock(block_mutex);
   auto const found = blocks.find(p);
   if (found == blocks.end()) std::abort();  // freed twice, or never allocated
   std::memset(p, 0xdd, found->second);
-  ::operator delete(p);
+  ::operator delete(p, alignment);
   block_bytes -= found->second;
   blocks.erase(found);
 }
@@ -119,7 +121,7 @@ cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaS
   if (s->captured != nullptr) return fake::invalidate(s, cudaErrorStreamCaptureUnsupported);
   std::lock_guard const lock(block_mutex);
   if (bytes > here.memory - block_bytes) return cudaErrorMemoryAllocation;
-  *p = ::operator new(bytes);
+  *p = ::operator new(bytes, alignment);
   std::memset(*p, 0xcc, bytes);
   blocks[*p] = bytes;
   block_bytes += bytes;
