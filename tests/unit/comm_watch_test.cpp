@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <clocale>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +17,7 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <support/decimal_comma.hpp>
 #include <support/message_of.hpp>
 #include <support/spaced_digits.hpp>
 #include <support/temporary_folder.hpp>
@@ -443,13 +443,8 @@ TEST_CASE("ASHLAR_TIMEOUT is a number of seconds, perhaps with the word warn, or
   }
   ::unsetenv("ASHLAR_TIMEOUT");
   // The number has a point also in locales that write a comma.
-  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
-  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
-    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
-  if (*std::localeconv()->decimal_point == '.')
-    MESSAGE("no locale with a decimal comma is installed");
+  decimal_comma const locale;
   CHECK(with("0.25,warn") == "250 warns");
-  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 }  // namespace

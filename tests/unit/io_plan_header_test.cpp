@@ -3,7 +3,6 @@
 
 // Tests plans that are written as C++ headers: the compiled constants must equal the written plan.
 
-#include <clocale>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -12,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>
+#include <support/decimal_comma.hpp>
 #include <support/message_of.hpp>
 #include <support/plan_header_case.hpp>
 #include <support/relative.hpp>
@@ -74,15 +74,12 @@ TEST_CASE(
     "numbers are written with a point and all digits; those that are not finite are refused") {
   auto const problem = ashlar::nn::describe(header_net, header_batch);
   auto plan = header_plan();
-  std::string const locale_before = std::setlocale(LC_NUMERIC, nullptr);
-  for (auto const* comma : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
-    if (std::setlocale(LC_NUMERIC, comma) != nullptr) break;
-  if (*std::localeconv()->decimal_point == '.')
-    MESSAGE("no locale with a decimal comma is installed");
   plan.seconds = 0.1;
   plan.communication_seconds = 0x1p-20;
-  auto const text = plan_header_text(problem, plan, "p");
-  std::setlocale(LC_NUMERIC, locale_before.c_str());
+  auto const text = [&] {
+    decimal_comma const locale;
+    return plan_header_text(problem, plan, "p");
+  }();
   CHECK(has(text, "plan.seconds = 0.10000000000000001;"));
   CHECK(has(text, "plan.communication_seconds = 9.5367431640625e-07;"));
   for (double const bad :

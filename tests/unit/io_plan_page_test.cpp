@@ -4,10 +4,10 @@
 // Tests the HTML page of a plan. The page needs no other file, is well formed, and shows every
 // element, collective and total of the plan. Colors distinguish only the owners of shards.
 
-#include <clocale>
 #include <set>
 
 #include <doctest/doctest.h>
+#include <support/decimal_comma.hpp>
 #include <support/message_of.hpp>
 
 #include <ashlar/io/plan_page.hpp>
@@ -112,13 +112,8 @@ TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
 }
 
 TEST_CASE("drawings have a decimal point, also in locales that write a comma") {
-  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
-  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
-    if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
-  if (*std::localeconv()->decimal_point == '.')
-    MESSAGE("no locale with a decimal comma is installed");
+  decimal_comma const locale;
   CHECK(page::number(7.6666667) == "7.667");
-  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 TEST_CASE("large meshes are drawn in part") {

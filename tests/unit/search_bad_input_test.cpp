@@ -4,10 +4,10 @@
 // Tests problems that cannot be searched, and the largest ones that can. Each problem that cannot
 // be searched must give an ashlar::error that names the fault, and no count may overflow unnoticed.
 
-#include <clocale>
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <support/decimal_comma.hpp>
 #include <support/message_of.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -278,15 +278,9 @@ TEST_CASE("sizes of memory") {
 }
 
 TEST_CASE("sizes of memory have a point, also in locales that write a comma") {
-  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
-  bool found = false;
-  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
-    found = found || std::setlocale(LC_NUMERIC, name) != nullptr;
-  if (found) {
-    CHECK(*parse_bytes("1.5MiB") == 1'572'864);
-    CHECK_FALSE(parse_bytes("1,5MiB").has_value());
-  }
-  std::setlocale(LC_NUMERIC, before.c_str());
+  decimal_comma const locale;
+  CHECK(*parse_bytes("1.5MiB") == 1'572'864);
+  CHECK_FALSE(parse_bytes("1,5MiB").has_value());
 }
 
 }  // namespace

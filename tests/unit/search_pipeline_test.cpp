@@ -253,6 +253,17 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
   return best;
 }
 
+/// Returns the optimal plan of a chain of linear layers, changed so that adjacent layers have
+/// different placements.
+search::plan alternating(search::problem const& net, ashlar::topology const& t) {
+  auto chosen = search::optimal(net, t, cluster);
+  for (int i = 0; i < net.size(); ++i)
+    for (auto const& c : search::layer_choices(net.spec(i), t))
+      if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
+        chosen.choices[std::size_t(i)] = c;
+  return chosen;
+}
+
 TEST_CASE("the repeated blocks of a chain") {
   auto const net = block_net(4, {4, 8}, 16);
   CHECK(search::find_blocks(net) == search::repeated_blocks{1, 7, 4});
@@ -418,11 +429,7 @@ TEST_CASE("the sums of a cut are the seconds of its stages, also of recomputed e
   for (int k = 0; k < 5; ++k) net.add(linear_spec({8, 64}, 64));
   net.add_segment(0);
   net.recomputed = 1;
-  auto chosen = search::optimal(net, t, cluster);
-  for (int i = 0; i < net.size(); ++i)  // adjacent layers get different placements
-    for (auto const& c : search::layer_choices(net.spec(i), t))
-      if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
-        chosen.choices[std::size_t(i)] = c;
+  auto const chosen = alternating(net, t);
   search::crossing_prices crossings(t, 0, cluster);
   search::stage_model model(net, chosen, cluster, crossings);
   search::cut_costs const costs(model, search::detail::cutting_points(net));
@@ -445,11 +452,7 @@ TEST_CASE("elements of a pipeline do not receive what crosses between parts inst
   search::problem net;
   for (int k = 0; k < 5; ++k) net.add(linear_spec({8, 64}, 64));
   net.micro_batches = 3;
-  auto chosen = search::optimal(net, t, cluster);
-  for (int i = 0; i < net.size(); ++i)  // adjacent layers get different placements
-    for (auto const& c : search::layer_choices(net.spec(i), t))
-      if (i % 2 == 0 ? c.x[0].is_split_of(0) : c.x[0].is_broadcast() && c.y[0].is_split())
-        chosen.choices[std::size_t(i)] = c;
+  auto const chosen = alternating(net, t);
   auto const p = search::price_pipeline(net, chosen, {0, 2, 5}, {0, 0}, 0, 3, cluster);
   auto const whole = breakdown(net, chosen, cluster), parts = breakdown(net, p, cluster);
   double received = 0, of_elements = 0;
