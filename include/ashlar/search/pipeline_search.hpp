@@ -64,8 +64,7 @@ class pipeline_search {
     auto const blocks = find_blocks(net);
     int const units = static_cast<int>(cutting_points(net).size()) - 1;
     bool const all = options_.stages.empty();
-    auto const numbers = all ? possible(blocks.count) : options_.stages;
-    for (int const parts : numbers) {
+    for (int const parts : all ? possible(blocks.count) : options_.stages) {
       auto const axes = parts < 1    ? std::vector<int>{}
                         : parts == 1 ? std::vector{-1}
                                      : stage_axes(mesh_, parts);

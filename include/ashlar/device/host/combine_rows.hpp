@@ -23,7 +23,7 @@ namespace ashlar::device::host {
 /// elements of x are converted to A before.
 template <reduction Op, class A, class T>
 void combine_rows(T const* x, std::int64_t rows, std::int64_t cols, A* target) {
-  auto const add = [](T const* from, std::int64_t count, A* to) {
+  auto const add = [](auto const* from, std::int64_t count, A* to) {
     ASHLAR_VECTORIZE
     for (std::int64_t i = 0; i < count; ++i) to[i] = combine<Op>(to[i], static_cast<A>(from[i]));
   };
@@ -39,7 +39,7 @@ void combine_rows(T const* x, std::int64_t rows, std::int64_t cols, A* target) {
       std::fill_n(part, count, identity_of<A>(Op));
       for (std::int64_t k = r; k < std::min(r + combined_at_once, rows); ++k)
         add(x + k * cols + c, count, part);
-      for (std::int64_t i = 0; i < count; ++i) target[c + i] = combine<Op>(target[c + i], part[i]);
+      add(part, count, target + c);
     }
 }
 
