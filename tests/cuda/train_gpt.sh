@@ -8,6 +8,8 @@
 # program on more ranks than GPUs without sharing, which the program must refuse.
 set -euo pipefail
 
+# shellcheck source=tests/support/largest_difference.sh
+. "${ASHLAR_SOURCE_DIR:?run by CTest}/tests/support/largest_difference.sh"
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
 [ -x "$program" ] || { echo "skipped: no train_gpt was built"; exit 77; }
 nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no CUDA device here (nvidia-smi)"; exit 77; }
@@ -41,9 +43,7 @@ compare() {
   local ranks="$1" tolerance="$2"
   shift 2
   losses "$ranks" "$work/losses" --device cuda "$@"
-  paste "$work/reference" "$work/losses" | awk -v what="$ranks ranks, $*" -v most="$tolerance" '
-    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d; if (!(d < 1e9)) bad = 1}  # also for NaN
-    END {printf "%-55s largest relative difference %.1e\n", what, worst; exit !(worst < most && !bad)}'
+  largest_difference "$work/reference" "$work/losses" "$tolerance" "$ranks ranks, $*"
 }
 
 losses 1 "$work/reference" --device cpu

@@ -8,6 +8,8 @@
 # below and trains on one rank, whose losses become the reference.
 set -euo pipefail
 
+# shellcheck source=tests/support/largest_difference.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/largest_difference.sh"
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
 program="$ASHLAR_BINARY_DIR/examples/$program"
 [ -x "$program" ] || { echo "no ${program##*/} was built"; exit 77; }
@@ -26,12 +28,7 @@ losses() {
 compare() {
   [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
   losses "$@"
-  paste "$work/reference" "$work/losses" | awk -v what="$*" -v steps="$steps" '
-    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d; if (!(d < 1e9)) bad = 1}  # also for NaN
-    END {
-      printf "%-55s largest relative difference %.1e\n", what, worst
-      exit !(NR == steps && worst < 1e-4 && !bad)
-    }'
+  largest_difference "$work/reference" "$work/losses" 1e-4 "$*"
 }
 
 losses 1 gpu=1 data

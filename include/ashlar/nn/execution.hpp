@@ -48,6 +48,10 @@ struct execution {
   void set(int value, any_tensor<Processor> made) {
     values[static_cast<std::size_t>(value)].tensor = std::move(made);
   }
+  /// Empties the slots of the values that an action of the kind `release` names.
+  void release(step::action const& a) {
+    for (int const v : a.reads) values[static_cast<std::size_t>(v)] = {};
+  }
 };
 
 /// The data of the micro-batches of a step, and the arguments of their passes.

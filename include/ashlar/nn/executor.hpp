@@ -35,20 +35,17 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/delayed_gradients.hpp>
-#include <ashlar/nn/errors_of_moves.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/gradient_sum.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/parameter_slots.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/nn/running_crossings.hpp>
+#include <ashlar/nn/running_moves.hpp>
 #include <ashlar/step/program.hpp>
 #include <ashlar/step/time_span.hpp>
-#include <ashlar/step/transfer.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/tensor/halo.hpp>
-#include <ashlar/tensor/redistribute.hpp>
-#include <ashlar/tensor/running_plan.hpp>
 
 namespace ashlar::nn {
 
@@ -60,17 +57,7 @@ class executor {
   /// The program must have been built for these elements. The program and the elements must outlive
   /// the executor. `activations` is the type in which the net computes.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p,
-           element_type activations)
-      : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
-        ranges_(m, elements, p), names_(move_names(elements, p)), errors_(p),
-        halo_names_(halo_names(elements, p)), parameters_(elements, p), delayed_(elements, p),
-        moving_(p.moves.size()), plans_(p.paths.size()), buckets_(p.moves.size()),
-        crossings_(m, p) {
-    for (auto const& halo : p.halos)
-      halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
-    on_.values.resize(p.values.size());
-    parameters_.fill(on_);
-  }
+           element_type activations);
 
   /// Returns the index of the first action that reduces gradients of parameters over the ranks.
   /// Returns the number of actions if there is none.
@@ -78,7 +65,7 @@ class executor {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
   /// Returns the errors of wires with feedback. Each run of the program reads and updates them.
-  errors_of_moves& wire_errors() { return errors_; }
+  errors_of_moves& wire_errors() { return moves_.errors(); }
   /// Returns the delayed gradients. Each run of the program reads them.
   delayed_gradients<Processor>& delayed() { return delayed_; }
   /// Returns the index of the first update, or the number of actions if there is none.
@@ -94,60 +81,21 @@ class executor {
   double seconds_waited() const { return waited_; }
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
-  void run(int first, int last, step_input<Processor> const& input) {
-    if (records_times_) times_.resize(program_->actions.size());
-    begun_ = {};
-    waited_ = 0;
-    perform(first, last, input);
-  }
+  void run(int first, int last, step_input<Processor> const& input);
 
   /// Moves every parameter that is updated at one placement and stored at another to the placement
   /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
   /// Does nothing if steps begin with it (program::renews_first). Communicates: redistributions.
-  void renew() {
-    if (program_->renews_first) return;
-    int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
-    int const last = static_cast<int>(program_->actions.size());
-    if (first < last) perform(first, last, {});
-  }
+  void renew();
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
   /// backward pass. Returns the output of element end-1, at the placement at which this element
   /// made it.
-  any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
-    cleaner const guard{*this};
-    parameters_.take(on_);
-    on_.saves = false;
-    any_tensor<Processor> last;
-    auto const& actions = program_->actions;
-    for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
-      auto const& a = actions[static_cast<std::size_t>(i)];
-      // Only the forward passes run here. A program begins receives of gradients early, among
-      // forward passes (step/build_stage.hpp), so crossings of other phases are skipped. Receives
-      // of activations happen even if no element below `end` reads them, because another rank sends
-      // them.
-      if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
-      if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
-      i += do_action(i, input);
-      if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
-    }
-    crossings_.wait_for_all(mesh_);
-    forget();
-    return last;
-  }
+  any_tensor<Processor> forward(int end, step_input<Processor> const& input);
 
   /// Gives every parameter its gradient, which the optimizer reads. Must be called after the
   /// actions that reduce the gradients over the ranks.
-  void hand_out_gradients() {
-    for (auto const& a : program_->actions) {
-      if (a.kind != step::action_kind::update) continue;
-      if (parameter_at(a.element, a.part).rows() != nullptr) continue;  // exchange_rows made it
-      auto const& made = program_->value_of(a.reads[0]);
-      parameter_at(a.element, a.part)
-          .set_gradient(delayed_.due(a.element, a.part, on_.tensor(a.reads[0])));
-      if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
-    }
-  }
+  void hand_out_gradients();
 
  private:
   void perform(int first, int last, step_input<Processor> const& input) {
@@ -197,8 +145,10 @@ class executor {
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
     switch (a.kind) {
-      case step::action_kind::begin_move: return begin(i, a, input);
-      case step::action_kind::end_move: end(a); break;
+      case step::action_kind::begin_move:
+        load(a, input);
+        return moves_.begin(mesh_, i, on_, parameters_);
+      case step::action_kind::end_move: moves_.end(mesh_, a, on_, parameters_); break;
       case step::action_kind::begin_send:
         load(a, input);
         begin_crossing(a);
@@ -208,7 +158,7 @@ class executor {
       case step::action_kind::end_receive: end_crossing(a); break;
       case step::action_kind::exchange_halo:
       case step::action_kind::add_halo: exchange_halo(a, input); break;
-      case step::action_kind::release: release(a); break;
+      case step::action_kind::release: on_.release(a); break;
       case step::action_kind::update: break;
       case step::action_kind::add_gradient: add(a); break;
       case step::action_kind::exchange_rows: exchange_rows(a); break;
@@ -216,62 +166,6 @@ class executor {
     }
     if constexpr (Processor::is_host) mesh_.progress();
     return 0;
-  }
-
-  /// Returns the program's plan of a redistribution, even if the mesh has another machine by now.
-  auto const& plan_of(step::program_move const& m) {
-    auto& plan = plans_[static_cast<std::size_t>(m.path)];
-    if (plan == nullptr) plan = ashlar::detail::prepared_as(program_->path_of(m), mesh_);
-    return plan;
-  }
-
-  int begin(int i, step::action const& a, step_input<Processor> const& input) {
-    load(a, input);
-    operation_label const named(mesh_, names_[static_cast<std::size_t>(a.move)].c_str());
-    auto const& all = program_->actions;
-    auto const next = static_cast<std::size_t>(i) + 1;
-    bool const ends = next < all.size() && all[next].kind == step::action_kind::end_move &&
-                      all[next].move == a.move;
-    auto const& own = program_->move_of(a);
-    if (ends && program_->path_of(own).wire.is_exact()) {
-      parameters_.put(on_, own.to, ashlar::detail::run_plan(on_.tensor(own.from), *plan_of(own)));
-      return 1;
-    }
-    // On the host, the redistributions of a bucket begin together. On a device, each redistribution
-    // begins by itself.
-    auto const d = Processor::is_host ? step::departure::at(*program_, i)
-                                      : step::departure{i, i + 1};
-    recycled_vector<any_tensor<Processor>> tensors;
-    recycled_vector<int> moves;
-    d.for_each_move(*program_, [&](int k) {
-      tensors.push_back(errors_.averaged(k, on_));
-      moves.push_back(k);
-    });
-    auto& plans = buckets_[static_cast<std::size_t>(moves.front())];
-    if (plans == nullptr) plans = bucket_of(moves);
-    auto const run = std::make_shared<ashlar::detail::running_plan<Processor>>(
-        std::move(tensors), plans, nullptr, errors_.of(moves));
-    for (std::size_t k = 0; k < moves.size(); ++k)
-      moving_[static_cast<std::size_t>(moves[k])] = {run, k};
-    for (int k = d.first; k < d.end; ++k)
-      if (auto const& among = all[static_cast<std::size_t>(k)];
-          among.kind == step::action_kind::release)
-        release(among);
-    return d.end - d.first - 1;
-  }
-  auto bucket_of(recycled_vector<int> const& moves) {
-    recycled_vector<ashlar::detail::bucket::plan> plans;
-    for (int const k : moves)
-      plans.push_back(plan_of(program_->moves[static_cast<std::size_t>(k)]));
-    return std::make_shared<ashlar::detail::bucket const>(std::move(plans), mesh_.topology(),
-                                                          mesh_.coordinate());
-  }
-  void end(step::action const& a) {
-    auto& moving = moving_[static_cast<std::size_t>(a.move)];
-    mesh_.wait(*moving.run);
-    parameters_.put(on_, program_->move_of(a).to,
-                    errors_.received(a.move, moving.run->result(moving.place)));
-    moving = {};
   }
 
   void begin_crossing(step::action const& a) {
@@ -312,10 +206,6 @@ class executor {
       delayed_.forget_added(program_->value_of(added));
   }
 
-  void release(step::action const& a) {
-    for (int const v : a.reads) on_.values[static_cast<std::size_t>(v)] = {};
-  }
-
   void compute(step::action const& a, step_input<Processor> const& input) {
     load(a, input);
     auto const b = a.micro_batch;
@@ -353,7 +243,7 @@ class executor {
   /// Ends a run: empties all slots, except the slots of gradient sums (pending ones included) and
   /// of parameters that no redistribution renews.
   void forget() {
-    for (auto& run : moving_) run = {};
+    moves_.forget();
     crossings_.forget();
     ranges_.leave_pass();
     on_.batch.targets = {};
@@ -370,21 +260,10 @@ class executor {
   execution<Processor> on_;
   int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_, or -1
   profile_ranges<Processor> ranges_;
-  std::vector<std::string> names_;       // one per move of the program
-  errors_of_moves errors_;               // pending moves refer to it
   std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange
   parameter_slots<Processor> parameters_;
   delayed_gradients<Processor> delayed_;
-  /// A pending redistribution: the running transfer of its bucket (redistributions that share their
-  /// messages), and the position of the redistribution in the bucket.
-  struct move_run {
-    std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
-    std::size_t place = 0;
-  };
-  std::vector<move_run> moving_;                             // one per move of the program
-  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // of program::paths, or null
-  // Indexed by the first move of each bucket.
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
+  running_moves<Processor> moves_;
   running_crossings<Processor> crossings_;
   std::vector<halo_transfers> halos_;  // in the order of program::halos
   bool records_times_ = false;
@@ -392,6 +271,69 @@ class executor {
   stopwatch begun_;
   double waited_ = 0;
 };
+
+template <class Processor>
+executor<Processor>::executor(basic_mesh<Processor> const& m, nodes const& elements,
+                              step::program const& p, element_type activations)
+    : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
+      ranges_(m, elements, p), halo_names_(halo_names(elements, p)), parameters_(elements, p),
+      delayed_(elements, p), moves_(elements, p), crossings_(m, p) {
+  for (auto const& halo : p.halos)
+    halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
+  on_.values.resize(p.values.size());
+  parameters_.fill(on_);
+}
+
+template <class Processor>
+void executor<Processor>::run(int first, int last, step_input<Processor> const& input) {
+  if (records_times_) times_.resize(program_->actions.size());
+  begun_ = {};
+  waited_ = 0;
+  perform(first, last, input);
+}
+
+template <class Processor>
+void executor<Processor>::renew() {
+  if (program_->renews_first) return;
+  int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
+  int const last = static_cast<int>(program_->actions.size());
+  if (first < last) perform(first, last, {});
+}
+
+template <class Processor>
+any_tensor<Processor> executor<Processor>::forward(int end, step_input<Processor> const& input) {
+  cleaner const guard{*this};
+  parameters_.take(on_);
+  on_.saves = false;
+  any_tensor<Processor> last;
+  auto const& actions = program_->actions;
+  for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
+    auto const& a = actions[static_cast<std::size_t>(i)];
+    // Only the forward passes run here. A program begins receives of gradients early, among
+    // forward passes (step/build_stage.hpp), so crossings of other phases are skipped. Receives
+    // of activations happen even if no element below `end` reads them, because another rank sends
+    // them.
+    if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
+    if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
+    i += do_action(i, input);
+    if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
+  }
+  crossings_.wait_for_all(mesh_);
+  forget();
+  return last;
+}
+
+template <class Processor>
+void executor<Processor>::hand_out_gradients() {
+  for (auto const& a : program_->actions) {
+    if (a.kind != step::action_kind::update) continue;
+    if (parameter_at(a.element, a.part).rows() != nullptr) continue;  // exchange_rows made it
+    auto const& made = program_->value_of(a.reads[0]);
+    parameter_at(a.element, a.part)
+        .set_gradient(delayed_.due(a.element, a.part, on_.tensor(a.reads[0])));
+    if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
+  }
+}
 
 #if !ASHLAR_DEFINES(NN)
 extern template class executor<device::host::processor>;

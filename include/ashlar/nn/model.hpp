@@ -35,6 +35,7 @@
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/mean_loss.hpp>
 #include <ashlar/nn/model_state.hpp>
+#include <ashlar/nn/replicated_data.hpp>
 #include <ashlar/nn/sample_parts.hpp>
 #include <ashlar/tensor/gather.hpp>
 
@@ -58,11 +59,7 @@ class model {
   model(mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
         search::problem problem, search::plan plan, std::uint64_t seed,
         std::vector<std::unique_ptr<element_node<Processor>>> nodes,
-        typename state::input_check first)
-      : state_(std::make_shared<state>(m, stage, std::move(pipeline), std::move(problem),
-                                       std::move(plan), seed, std::move(nodes), std::move(first))) {
-    state_->targets = Loss::target_extents(loss_spec().x);
-  }
+        typename state::input_check first);
 
   model(model&&) = default;
   model& operator=(model&&) = default;
@@ -119,20 +116,22 @@ class model {
     tensor<T, context_rank, dynamic, Processor> context;  // empty if no layer reads one
   };
   data_place make_place() const {
-    data_place made{whole<decltype(data_place::inputs)>(input_extents()),
-                    whole<decltype(data_place::targets)>(target_extents()),
-                    {}};
+    data_place made{
+        detail::new_replicated<decltype(data_place::inputs)>(stage_mesh(), input_extents()),
+        detail::new_replicated<decltype(data_place::targets)>(stage_mesh(), target_extents()),
+        {}};
     if (context_elements() > 0)
-      made.context = whole<decltype(data_place::context)>(context_extents());
+      made.context = detail::new_replicated<decltype(data_place::context)>(stage_mesh(),
+                                                                           context_extents());
     return made;
   }
   /// Copies a micro-batch from host memory into the tensors of `to`. Throws like check().
   void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
     check(inputs, targets);
-    write(of_input(inputs), to.inputs);
-    if (context_elements() > 0) write(of_context(inputs), to.context);
-    write(targets, to.targets);
+    detail::write_replicated(of_input(inputs), to.inputs);
+    if (context_elements() > 0) detail::write_replicated(of_context(inputs), to.context);
+    detail::write_replicated(targets, to.targets);
   }
   /// Throws ashlar::error unless these are one micro-batch whose ids and targets are in range.
   void check(std::span<Input const> inputs, std::span<target_type const> targets) const {
@@ -163,16 +162,16 @@ class model {
     };
     auto made = from(
         [=, this](int b) {
-          return any_tensor(
-              made_of<decltype(data_place::inputs)>(of_input(part(inputs, b, x)), input_extents()));
+          return any_tensor(detail::replicated<decltype(data_place::inputs)>(
+              stage_mesh(), of_input(part(inputs, b, x)), input_extents()));
         },
         [=, this](int b) {
-          return any_tensor(
-              made_of<decltype(data_place::targets)>(part(targets, b, rows), target_extents()));
+          return any_tensor(detail::replicated<decltype(data_place::targets)>(
+              stage_mesh(), part(targets, b, rows), target_extents()));
         },
         [=, this](int b) {
-          return any_tensor(made_of<decltype(data_place::context)>(of_context(part(inputs, b, x)),
-                                                                   context_extents()));
+          return any_tensor(detail::replicated<decltype(data_place::context)>(
+              stage_mesh(), of_context(part(inputs, b, x)), context_extents()));
         },
         first, total, training);
     if (leaves_out_targets()) made.scale = 1.0 / std::max(1.0, double(targets_in_mean(targets)));
@@ -195,16 +194,7 @@ class model {
   /// target is out of range, or if the loss leaves out targets and a step has several
   /// micro-batches.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
-                  std::int64_t number, double* total) {
-    check(inputs, targets);
-    if (leaves_out_targets() && micro_batches() > 1)
-      throw error("model", "accumulate gets one of " + std::to_string(micro_batches()) +
-                               " micro-batches, but the mean of the loss is over those targets of "
-                               "all of them that are not left out. Call trainer::step, or place "
-                               "the net with one micro-batch.");
-    auto& one = state_->one_micro_batch();
-    one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
-  }
+                  std::int64_t number, double* total);
   /// Runs both passes on one micro-batch, like the overload with `total`, and returns this rank's
   /// share of the loss. If the net is on a device, waits for the device.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
@@ -222,10 +212,7 @@ class model {
   /// the whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
   /// ashlar::error if `inputs` does not consist of whole samples. Communicates: a forward pass for
   /// each micro-batch.
-  std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
-    return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
-                            [this](std::span<Input const> part) { return predict_one(part); });
-  }
+  std::vector<accumulation_t<T>> predict(std::span<Input const> inputs);
   /// Returns the mean loss over the targets of a batch of any number of samples, without dropout:
   /// the same number on every rank. Every rank passes the same batch. `inputs` has the form that
   /// predict() expects, and `targets` has the targets of all samples, one after the other. The
@@ -233,17 +220,7 @@ class model {
   /// Throws ashlar::error on every rank, before any communication, if the numbers of inputs and
   /// targets do not fit or an id or a target is out of range. Communicates: a forward pass for each
   /// micro-batch, and one all-reduce of 16 bytes at the end.
-  double evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
-    state_->check_input(inputs);
-    check_range(targets);
-    return detail::mean_loss(
-        mesh(),
-        detail::sample_parts<Input>(inputs, state_->problem, input_extents(), context_extents()),
-        targets, rows(), targets_in_mean(targets), [this](auto part, auto of_part, double* total) {
-          state_->one_micro_batch().forward(state_->problem.size(),
-                                            input_of(part, of_part, 0, total, false));
-        });
-  }
+  double evaluate(std::span<Input const> inputs, std::span<target_type const> targets);
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
   /// Ignores delays and plain steps, which only a trainer counts. Communicates: a redistribution of
@@ -364,32 +341,54 @@ class model {
   std::span<Input const> of_context(std::span<Input const> values) const {
     return values.last(static_cast<std::size_t>(context_elements()));
   }
-  template <class Tensor>
-  Tensor whole(shape const& extents) const {
-    return {stage_mesh(), extents, placement::all_broadcast(stage_mesh().axes())};
-  }
-  /// Returns a replicated tensor with these values, converted to its element type. Elements that a
-  /// rank never reads may differ between ranks (train/local_batch.hpp).
-  template <class Tensor, class Value>
-  Tensor made_of(std::span<Value const> values, shape const& extents) const {
-    auto made = whole<Tensor>(extents);
-    write(values, made);
-    return made;
-  }
-  template <class Tensor, class Value>
-  void write(std::span<Value const> values, Tensor const& to) const {
-    auto const& on = mesh().processor();
-    auto const count = static_cast<std::int64_t>(values.size());
-    if constexpr (std::is_same_v<Value, typename Tensor::value_type>) {
-      upload(on, values.data(), count, to.data());
-    } else {
-      std::vector<typename Tensor::value_type> const rounded(values.begin(), values.end());
-      upload(on, rounded.data(), count, to.data());
-    }
-  }
 
   std::shared_ptr<state> state_;  // its address does not change when the model is moved
 };
+
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
+model<T, Processor, Input, InputRank, OutputRank, Loss>::model(
+    mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
+    search::problem problem, search::plan plan, std::uint64_t seed,
+    std::vector<std::unique_ptr<element_node<Processor>>> nodes, typename state::input_check first)
+    : state_(std::make_shared<state>(m, stage, std::move(pipeline), std::move(problem),
+                                     std::move(plan), seed, std::move(nodes), std::move(first))) {
+  state_->targets = Loss::target_extents(loss_spec().x);
+}
+
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
+void model<T, Processor, Input, InputRank, OutputRank, Loss>::accumulate(
+    std::span<Input const> inputs, std::span<target_type const> targets, std::int64_t number,
+    double* total) {
+  check(inputs, targets);
+  if (leaves_out_targets() && micro_batches() > 1)
+    throw error("model", "accumulate gets one of " + std::to_string(micro_batches()) +
+                             " micro-batches, but the mean of the loss is over those targets of "
+                             "all of them that are not left out. Call trainer::step, or place "
+                             "the net with one micro-batch.");
+  auto& one = state_->one_micro_batch();
+  one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
+}
+
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
+std::vector<accumulation_t<T>>
+model<T, Processor, Input, InputRank, OutputRank, Loss>::predict(std::span<Input const> inputs) {
+  return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
+                          [this](std::span<Input const> part) { return predict_one(part); });
+}
+
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
+double model<T, Processor, Input, InputRank, OutputRank, Loss>::evaluate(
+    std::span<Input const> inputs, std::span<target_type const> targets) {
+  state_->check_input(inputs);
+  check_range(targets);
+  return detail::mean_loss(
+      mesh(),
+      detail::sample_parts<Input>(inputs, state_->problem, input_extents(), context_extents()),
+      targets, rows(), targets_in_mean(targets), [this](auto part, auto of_part, double* total) {
+        state_->one_micro_batch().forward(state_->problem.size(),
+                                          input_of(part, of_part, 0, total, false));
+      });
+}
 
 #if !ASHLAR_DEFINES(NN)
 extern template class model<float, device::host::processor, float, 2, 2, softmax_cross_entropy>;

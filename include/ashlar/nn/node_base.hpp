@@ -40,41 +40,17 @@ class layer_node_base : public element_node<Processor> {
 
   /// `x` is the placement of the layer's input, and `dx` that of the gradient of the input.
   layer_node_base(basic_mesh<Processor> const& m, step::layer_spec const& spec, placement const& x,
-                  placement const& dx)
-      : mesh_(m), spec_(spec), x_(x) {
-    if (auto const halo = step::halo_layout_of(spec_, dx, m.topology());
-        halo.has_halo() && m.is_here())
-      dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
-  }
+                  placement const& dx);
 
   /// Finds the operands of a forward pass in their slots. If the pass has several parts, finds the
   /// operands of part number a.part. Splits the targets like x, and the samples of the context like
   /// those of x. Communicates nothing.
   read_forward forward_operands(step::action const& a, execution<Processor>& on,
-                                bool is_loss) const {
-    read_forward read;
-    read.x = &on.tensor(a.reads[0]);
-    int at = 1;
-    for (int k = 0; k < spec_.parameters.size(); ++k)
-      read.parameters[k] = &on.tensor(a.reads[at++]);
-    for (int k = 0; k < a.part; ++k) read.statistics[k] = &on.tensor(a.reads[at++]);
-    read.batch = on.batch;
-    if (is_loss) read.batch.targets = moved_to_x(on.batch.targets, max_rank);
-    if (reads_context()) read.context = moved_to_x(on.context, 1);
-    return read;
-  }
+                                bool is_loss) const;
 
   /// Finds the operands of a backward pass in their slots.
   read_backward backward_operands(step::action const& a, execution<Processor>& on, bool is_loss,
-                                  bool reads_parameters) const {
-    read_backward read;
-    int at = 0;
-    if (!is_loss) read.dy = &on.tensor(a.reads[at++]);
-    read.kept = on.values[static_cast<std::size_t>(a.reads[at++])].kept.get();
-    for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
-      if (spec_.parameters[k].in_backward) read.parameters[k] = &on.tensor(a.reads[at++]);
-    return read;
-  }
+                                  bool reads_parameters) const;
 
   /// Returns the box of this rank's dx if dx has a halo, else null.
   box const* dx_with_halo() const { return dx_with_halo_ ? &*dx_with_halo_ : nullptr; }
@@ -105,6 +81,44 @@ class layer_node_base : public element_node<Processor> {
   placement x_;
   std::optional<box> dx_with_halo_;
 };
+
+template <class Processor>
+layer_node_base<Processor>::layer_node_base(basic_mesh<Processor> const& m,
+                                            step::layer_spec const& spec, placement const& x,
+                                            placement const& dx)
+    : mesh_(m), spec_(spec), x_(x) {
+  if (auto const halo = step::halo_layout_of(spec_, dx, m.topology());
+      halo.has_halo() && m.is_here())
+    dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
+}
+
+template <class Processor>
+typename layer_node_base<Processor>::read_forward
+layer_node_base<Processor>::forward_operands(step::action const& a, execution<Processor>& on,
+                                             bool is_loss) const {
+  read_forward read;
+  read.x = &on.tensor(a.reads[0]);
+  int at = 1;
+  for (int k = 0; k < spec_.parameters.size(); ++k) read.parameters[k] = &on.tensor(a.reads[at++]);
+  for (int k = 0; k < a.part; ++k) read.statistics[k] = &on.tensor(a.reads[at++]);
+  read.batch = on.batch;
+  if (is_loss) read.batch.targets = moved_to_x(on.batch.targets, max_rank);
+  if (reads_context()) read.context = moved_to_x(on.context, 1);
+  return read;
+}
+
+template <class Processor>
+typename layer_node_base<Processor>::read_backward
+layer_node_base<Processor>::backward_operands(step::action const& a, execution<Processor>& on,
+                                              bool is_loss, bool reads_parameters) const {
+  read_backward read;
+  int at = 0;
+  if (!is_loss) read.dy = &on.tensor(a.reads[at++]);
+  read.kept = on.values[static_cast<std::size_t>(a.reads[at++])].kept.get();
+  for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
+    if (spec_.parameters[k].in_backward) read.parameters[k] = &on.tensor(a.reads[at++]);
+  return read;
+}
 
 #if !ASHLAR_DEFINES(NN)
 extern template class layer_node_base<device::host::processor>;

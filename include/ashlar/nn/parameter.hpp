@@ -62,39 +62,15 @@ class parameter {
   /// gradient is kept in rows.
   parameter(step::label const& name, std::string const& path, int element, tensor_type value,
             placement const& grad, bool decays, bool rounded, tensor_type stored = {},
-            std::unique_ptr<gradient_rows> rows = {})
-      : name_(name), path_(path + name.text), element_(element), decays_(decays),
-        value_(std::move(value)), stored_(std::move(stored)),
-        sum_(rows == nullptr
-                 ? value_.like(grad)
-                 : tensor_type::with_box(value_.mesh(), value_.extents(), grad,
-                                         empty_box(value_.extents().rank()), value_.type())),
-        rows_(std::move(rows)) {
-    if (rounded && is_updated_apart()) {
-      auto const exact = std::exchange(
-          stored_, {value_.mesh(), value_.extents(), stored_.placement(), element_type::bf16});
-      convert(processor(), static_cast<float const*>(exact.template data_as<float>()),
-              exact.local_elements(), stored_.template data_as<bfloat16>());
-    }
-    if (rounded) {
-      copy_ = {value_.mesh(), value_.extents(), value_.placement(), element_type::bf16};
-      round();
-    }
-    clear();
-  }
+            std::unique_ptr<gradient_rows> rows = {});
   /// Makes the later use of a tied parameter: it has the value of `first`, and a gradient sum of
   /// its own on mesh `m`.
   parameter(step::label const& name, std::string const& path, int element, parameter const& first,
-            basic_mesh<Processor> const& m, placement const& grad)
-      : name_(name), path_(path + name.text), element_(element), decays_(first.decays_),
-        is_tied_(true), value_(first.value_), copy_(first.copy_),
-        sum_(m, value_.extents(), grad, value_.type()) {
-    clear();
-  }
+            basic_mesh<Processor> const& m, placement const& grad);
   // Tensors are handles, so a copy would share their values. A model is moved, not copied.
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
-  ~parameter() {}  // written out, so that it is compiled once, like the other member functions
+  ~parameter();
 
   char const* name() const { return name_.text; }
   /// Returns the name of the parameter in the whole net: the positions of its layer in the chains,
@@ -130,15 +106,7 @@ class parameter {
   /// Returns the gradient. It is valid from the end of a step's synchronization until clear().
   tensor_type const& gradient() const { return gradient_; }
   /// Throws ashlar::error unless the gradient has the type, extents and placement of the value.
-  void set_gradient(tensor_type made) {
-    if (made.type() != value_.type() || !(made.extents() == value_.extents()) ||
-        !(made.placement() == value_.placement()))
-      throw error(name_.text, "the gradient is " + to_string(made.extents()) + " " +
-                                  to_string(made.placement()) + ", but the parameter is " +
-                                  to_string(value_.extents()) + " " +
-                                  to_string(value_.placement()) + ".");
-    gradient_ = std::move(made);
-  }
+  void set_gradient(tensor_type made);
 
   /// Returns the shards for an optimizer. Throws ashlar::error if T is not the type of the value.
   /// The gradient is null while gradient() is not valid.
@@ -151,17 +119,9 @@ class parameter {
   /// Rounds the value into its bfloat16 copy, if there is one. Must be called after code other than
   /// an optimizer has written to the value. If the parameter is updated apart from its storage,
   /// model::renew() must follow.
-  void round() {
-    if (!copy_.empty())
-      convert(processor(), static_cast<float const*>(value_.template data_as<float>()),
-              value_.local_elements(), copy_.template data_as<bfloat16>());
-  }
+  void round();
   /// Frees the gradient and sets the sum to zero.
-  void clear() {
-    if (rows_ != nullptr) rows_->clear();
-    gradient_ = {};  // freed before the next passes, which need the memory
-    set_to_zero(sum_);
-  }
+  void clear();
 
  private:
   step::label name_;
@@ -176,6 +136,68 @@ class parameter {
   tensor_type gradient_;
   std::unique_ptr<gradient_rows> rows_;  // null if the gradient is a tensor
 };
+
+template <class Processor>
+parameter<Processor>::parameter(step::label const& name, std::string const& path, int element,
+                                tensor_type value, placement const& grad, bool decays, bool rounded,
+                                tensor_type stored, std::unique_ptr<gradient_rows> rows)
+    : name_(name), path_(path + name.text), element_(element), decays_(decays),
+      value_(std::move(value)), stored_(std::move(stored)),
+      sum_(rows == nullptr
+               ? value_.like(grad)
+               : tensor_type::with_box(value_.mesh(), value_.extents(), grad,
+                                       empty_box(value_.extents().rank()), value_.type())),
+      rows_(std::move(rows)) {
+  if (rounded && is_updated_apart()) {
+    auto const exact = std::exchange(
+        stored_, {value_.mesh(), value_.extents(), stored_.placement(), element_type::bf16});
+    convert(processor(), static_cast<float const*>(exact.template data_as<float>()),
+            exact.local_elements(), stored_.template data_as<bfloat16>());
+  }
+  if (rounded) {
+    copy_ = {value_.mesh(), value_.extents(), value_.placement(), element_type::bf16};
+    round();
+  }
+  clear();
+}
+
+template <class Processor>
+parameter<Processor>::parameter(step::label const& name, std::string const& path, int element,
+                                parameter const& first, basic_mesh<Processor> const& m,
+                                placement const& grad)
+    : name_(name), path_(path + name.text), element_(element), decays_(first.decays_),
+      is_tied_(true), value_(first.value_), copy_(first.copy_),
+      sum_(m, value_.extents(), grad, value_.type()) {
+  clear();
+}
+
+template <class Processor>
+parameter<Processor>::~parameter() = default;
+
+template <class Processor>
+void parameter<Processor>::set_gradient(tensor_type made) {
+  if (made.type() != value_.type() || !(made.extents() == value_.extents()) ||
+      !(made.placement() == value_.placement()))
+    throw error(name_.text, "the gradient is " + to_string(made.extents()) + " " +
+                                to_string(made.placement()) + ", but the parameter is " +
+                                to_string(value_.extents()) + " " + to_string(value_.placement()) +
+                                ".");
+  gradient_ = std::move(made);
+}
+
+template <class Processor>
+void parameter<Processor>::round() {
+  if (!copy_.empty())
+    convert(processor(), static_cast<float const*>(value_.template data_as<float>()),
+            value_.local_elements(), copy_.template data_as<bfloat16>());
+}
+
+template <class Processor>
+void parameter<Processor>::clear() {
+  if (rows_ != nullptr) rows_->clear();
+  gradient_ = {};  // freed before the next passes, which need the memory
+  set_to_zero(sum_);
+}
 
 /// Describes how a parameter is initialized. Weights and tables get normal deviates around zero,
 /// which do not depend on the plan. All elements of a bias or gain get the same value. Weight decay

@@ -37,7 +37,7 @@ class evaluation {
   using local_extents = std::array<std::int64_t, max_rank>;
 
   evaluation(mesh_type const& m, differentiated_formula const& f) : mesh_(m), f_(f), g_(f.g) {}
-  ~evaluation() {}  // a member of the class, so that it is compiled with the others
+  ~evaluation();
 
   /// States the extents of this rank's shard of a leaf: x (node f.x), a weight or the targets.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
@@ -56,28 +56,9 @@ class evaluation {
   void add_to(int i, accumulated* sum) { wanted_.push_back({i, nullptr, sum}); }
 
   /// Computes the nodes of a pass. Writes or adds values as write_to and add_to have asked.
-  void run(pass_nodes const& pass) {
-    for (int i = 0; i < g_.size(); ++i) {
-      if (!pass.computes[i]) continue;
-      ++at(g_[i].a).uses;
-      if (g_[i].reads_b()) ++at(g_[i].b).uses;
-    }
-    for (auto const& w : wanted_) ++at(w.node).uses;
-    auto const order = order_of(g_, pass.computes);
-    for (int first = 0; first < order.nodes.size();) {
-      int const end = order.end_of_group(first);
-      if (end - first > 1 && Processor::is_host) compute_group(&order.nodes[first], end - first);
-      else
-        for (int p = first; p < end; ++p) compute(order.nodes[p]);
-      first = end;
-    }
-    for (auto& w : wanted_)
-      if (!w.done) finish(w);
-  }
+  void run(pass_nodes const& pass);
 
  private:
-  using stride_list = detail::stride_list;
-
   /// The mesh's memory, and a deleter that releases a block to it.
   using memory_type = std::remove_reference_t<decltype(std::declval<mesh_type const&>().memory())>;
   struct releasing {
@@ -248,14 +229,9 @@ class evaluation {
       release(n.a, true);
       if (n.reads_b()) release(n.b, true);
       if (here.is_scratch) {
-        int& own = slot[static_cast<std::size_t>(i)];
-        if (free_slots.empty()) {
-          own = slot_count++;
-        } else {
-          own = free_slots.back();
-          free_slots.pop_back();
-        }
-        here.slot = own;
+        if (free_slots.empty()) free_slots.push_back(slot_count++);
+        here.slot = slot[static_cast<std::size_t>(i)] = free_slots.back();
+        free_slots.pop_back();
       } else {
         here.first = place(i);
         if (sums_rows(g_, i)) begin_sum(here, width(i));
@@ -324,7 +300,7 @@ class evaluation {
 
   /// Returns the strides of node `from` for a loop over the dims of node `to`. The stride is 0 in a
   /// dim along which `from` is repeated.
-  stride_list strides_in(dim_letters const& letters, int from, int to) const {
+  detail::stride_list strides_in(dim_letters const& letters, int from, int to) const {
     return ashlar::detail::repeated_strides(letters, g_[to].extents.rank(),
                                             [&](int d) { return size(from, d); });
   }
@@ -391,6 +367,29 @@ class evaluation {
   std::array<value, max_nodes> values_{};
   std::vector<wish> wanted_;
 };
+
+template <class T, class Processor>
+evaluation<T, Processor>::~evaluation() = default;
+
+template <class T, class Processor>
+void evaluation<T, Processor>::run(pass_nodes const& pass) {
+  for (int i = 0; i < g_.size(); ++i) {
+    if (!pass.computes[i]) continue;
+    ++at(g_[i].a).uses;
+    if (g_[i].reads_b()) ++at(g_[i].b).uses;
+  }
+  for (auto const& w : wanted_) ++at(w.node).uses;
+  auto const order = order_of(g_, pass.computes);
+  for (int first = 0; first < order.nodes.size();) {
+    int const end = order.end_of_group(first);
+    if (end - first > 1 && Processor::is_host) compute_group(&order.nodes[first], end - first);
+    else
+      for (int p = first; p < end; ++p) compute(order.nodes[p]);
+    first = end;
+  }
+  for (auto& w : wanted_)
+    if (!w.done) finish(w);
+}
 
 #if !ASHLAR_DEFINES(TENSOR)
 extern template class evaluation<float, device::host::processor>;

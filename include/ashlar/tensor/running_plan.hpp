@@ -45,47 +45,15 @@ class running_plan final : public pending_operation {
   /// wires have error feedback.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
                std::unique_ptr<pending_operation> arrival = {},
-               recycled_vector<wire_errors*> errors = {})
-      : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
-        arrival_(std::move(arrival)), bucket_(std::move(together)), coding_(std::move(errors)) {
-    if (!mesh_.is_here()) {
-      for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
-      done_ = true;
-      return;
-    }
-    if (x_.front().extents().is_routed()) rows_.emplace(x_.front(), bucket_->plans[0]->plan);
-    // In the checked mode of the mesh, the ranks of a group compare each transfer before it begins.
-    // All comparisons come before the tickets of this plan, because a comparison waits for the
-    // transfers of all tickets that were taken before it.
-    for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      if (communicates(k)) mesh_.compare_with_group(what(k), carried_type(k));
-    for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      tickets_.push_back(communicates(k) ? mesh_.take_ticket(what(k)) : 0);
-    mesh_.operations().begin(*this, [&] { advance(); });
-  }
+               recycled_vector<wire_errors*> errors = {});
   running_plan(shard x, std::shared_ptr<prepared_plan const> plan,
-               std::unique_ptr<pending_operation> arrival = {})
-      : running_plan(recycled_vector<shard>{std::move(x)},
-                     std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan)),
-                     std::move(arrival)) {}
+               std::unique_ptr<pending_operation> arrival = {});
   running_plan(running_plan const&) = delete;
   running_plan& operator=(running_plan const&) = delete;
-  ~running_plan() override {
-    auto& operations = mesh_.operations();
-    if (!done_ && !watch_.is_passing() && !operations.is_abandoned()) try {
-        mesh_.wait(*this);
-      } catch (...) {  // The next transfer on the mesh reports the error.
-      }
-    if (!done_) operations.abandon();
-    operations.remove(*this);
-  }
+  ~running_plan() override;
 
-  bool advance() override {
-    return go_on([](pending_operation& step) { return step.advance(); });
-  }
-  bool join() override {
-    return go_on([](pending_operation& step) { return step.join(); });
-  }
+  bool advance() override;
+  bool join() override;
 
   basic_mesh<Processor> const& mesh() const { return mesh_; }
   shard const& result(std::size_t tensor = 0) const { return x_[tensor]; }
@@ -229,6 +197,57 @@ class running_plan final : public pending_operation {
   factored_steps<Processor> factors_;                 // only for steps that sum factors
   std::unique_ptr<pending_operation> under_way_;
 };
+
+template <class Processor>
+running_plan<Processor>::running_plan(recycled_vector<shard> tensors,
+                                      std::shared_ptr<bucket const> together,
+                                      std::unique_ptr<pending_operation> arrival,
+                                      recycled_vector<wire_errors*> errors)
+    : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
+      arrival_(std::move(arrival)), bucket_(std::move(together)), coding_(std::move(errors)) {
+  if (!mesh_.is_here()) {
+    for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
+    done_ = true;
+    return;
+  }
+  if (x_.front().extents().is_routed()) rows_.emplace(x_.front(), bucket_->plans[0]->plan);
+  // In the checked mode of the mesh, the ranks of a group compare each transfer before it begins.
+  // All comparisons come before the tickets of this plan, because a comparison waits for the
+  // transfers of all tickets that were taken before it.
+  for (std::size_t k = 0; k < bucket_->steps(); ++k)
+    if (communicates(k)) mesh_.compare_with_group(what(k), carried_type(k));
+  for (std::size_t k = 0; k < bucket_->steps(); ++k)
+    tickets_.push_back(communicates(k) ? mesh_.take_ticket(what(k)) : 0);
+  mesh_.operations().begin(*this, [&] { advance(); });
+}
+
+template <class Processor>
+running_plan<Processor>::running_plan(shard x, std::shared_ptr<prepared_plan const> plan,
+                                      std::unique_ptr<pending_operation> arrival)
+    : running_plan(recycled_vector<shard>{std::move(x)},
+                   std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan)),
+                   std::move(arrival)) {}
+
+template <class Processor>
+running_plan<Processor>::~running_plan() {
+  auto& operations = mesh_.operations();
+  if (!done_ && !watch_.is_passing() && !operations.is_abandoned()) try {
+      mesh_.wait(*this);
+    } catch (...) {  // The next transfer on the mesh reports the error.
+    }
+  if (!done_) operations.abandon();
+  operations.remove(*this);
+}
+
+template <class Processor>
+bool running_plan<Processor>::advance() {
+  return go_on([](pending_operation& step) { return step.advance(); });
+}
+
+template <class Processor>
+bool running_plan<Processor>::join() {
+  return go_on([](pending_operation& step) { return step.join(); });
+}
 
 #if !ASHLAR_DEFINES(TENSOR)
 extern template class running_plan<device::host::processor>;

@@ -29,12 +29,9 @@
 #include <cmath>
 #include <concepts>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include <ashlar/comm/agreement_in_sums.hpp>
-#include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/nn/route_book.hpp>
 #include <ashlar/support/content_hash.hpp>
@@ -50,6 +47,7 @@
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_programs.hpp>
 #include <ashlar/train/step_report.hpp>
+#include <ashlar/train/step_totals.hpp>
 #include <ashlar/train/trainer_options.hpp>
 #include <ashlar/train/update_numbers.hpp>
 #include <ashlar/train/wire_arrays.hpp>
@@ -61,56 +59,29 @@ template <class Model, class Optimizer>
 class trainer {
   using stored_type = accumulation_t<typename Model::value_type>;
   using state = typename Optimizer::template state<stored_type>;
+  using own_batch = batch_data<typename Model::input_type, typename Model::target_type>;
+  using own_local_batch = local_batch<typename Model::input_type, typename Model::target_type>;
 
  public:
   /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value, or if
   /// the model's plan does not permit the optimizer or an option.
-  trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(std::make_unique<Model>(model.share())), state_(std::make_unique<state>(optimizer)),
-        options_(std::move(options)),
-        programs_(*model_, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
-                  options_.record_times, detail::wire_momentum(model, optimizer)),
-        numbers_(programs_.program(), programs_.walker().delayed()),
-        part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
-                                model.input_extents(), model.target_extents(),
-                                model.stage_mesh().coordinate())),
-        has_mixtures_(search::has_experts(model.problem())) {
-    if constexpr (requires { optimizer.check(); }) optimizer.check();
-    detail::require_row_updates(model, optimizer);
-    options_.check();
-    std::int64_t parameters = 0;
-    model.for_each_parameter([&](auto const&) { ++parameters; });
-    totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
-    if (options_.graph) replayed_step<Model>::check(model);
-    stale_ = stale_training<Model, Optimizer>::begin(*model_, *state_, options_, part_);
-  }
-
+  trainer(Model& model, Optimizer const& optimizer, trainer_options options = {});
   trainer(trainer&&) = default;
   trainer& operator=(trainer&&) = delete;
-  ~trainer() {}  // a member of the class, so that it is compiled with the others
+  ~trainer();
 
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if the
   /// data of any rank have other sizes than the model's batch or an id or a target out of range, if
   /// the ranks pass different data, or if the loss or gradient norm is not finite. In the checked
   /// mode of the mesh, also throws if ranks that hold the same part of a parameter have different
   /// values after the step. A refused step changes the errors that wires with feedback keep.
-  step_report
-  step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
-    auto const fault = detail::batch_fault(*model_, data);
-    auto const hash_of = [&] {
-      return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
-    };
-    if (has_mixtures_ && !stale_) detail::compare_batches(*model_, step_, fault, hash_of);
-    auto const& used = fault.empty() ? data : room_.zeros(*model_);
-    return run(used, model_->targets_in_mean(used.targets), fault, hash_of);
-  }
+  step_report step(own_batch const& data);
 
   /// Does not compile: the net takes inputs or targets of other types.
   template <class Input, class Target>
   step_report step(batch_data<Input, Target> const&) {
     static_assert(
-        std::same_as<batch_data<Input, Target>,
-                     batch_data<typename Model::input_type, typename Model::target_type>>,
+        std::same_as<batch_data<Input, Target>, own_batch>,
         "trainer::step: the batch has other types of inputs or targets than the net. Give "
         "batch_data<Model::input_type, Model::target_type>: token and category ids, and "
         "targets that are classes, are std::int32_t; other inputs are of the net's type, "
@@ -125,18 +96,9 @@ class trainer {
   /// has the wrong size or an id or target out of range. Only steps of nets with mixtures of
   /// experts and of meshes in the checked mode check that ranks with the same boxes pass the same
   /// values, and only if steps are synchronous.
-  template <
-      std::same_as<local_batch<typename Model::input_type, typename Model::target_type>> Local>
+  template <std::same_as<own_local_batch> Local>
   step_report step(Local const& local) {
-    auto const fault = room_.set(*model_, part_, local);
-    auto const hash_of = [] { return std::uint64_t(1); };
-    if (!stale_) {  // stale ranks do not wait for others
-      if (has_mixtures_) detail::compare_batches(*model_, step_, fault, hash_of);
-      if (auto const& mesh = model_->mesh(); mesh.is_checked() || has_mixtures_)
-        detail::compare_parts(mesh, part_, local, fault, step_);
-    }
-    auto const in_mean = detail::targets_in_mean(*model_, part_, local, fault);
-    return run(room_.data(), in_mean, fault, hash_of);
+    return step_of_part(local);
   }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
@@ -190,16 +152,7 @@ class trainer {
   /// than step() has written the arrays, as when a checkpoint is read. Delays begin anew.
   /// Communicates: a redistribution of each parameter that is updated at one placement and stored
   /// at another, unless steps begin with these redistributions.
-  void continue_after(std::int64_t steps) {
-    if (stale_) stale_->continue_at(steps);
-    step_ = steps;
-    programs_.take(step_);
-    programs_.walker().wire_errors().clear();
-    numbers_.forget(programs_.walker().delayed(), steps);
-    sent_.clear();
-    model_->for_each_parameter([](auto& p) { p.round(); });
-    renew();
-  }
+  void continue_after(std::int64_t steps);
   /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
   /// ranks must call it before a checkpoint or an evaluation, and before they wait for each other
   /// without this mesh, as in transfers of another mesh or when they make one.
@@ -217,14 +170,15 @@ class trainer {
   std::vector<step::time_span> const& times() const { return programs_.walker().times(); }
 
  private:
+  step_report step_of_part(own_local_batch const& local);
   /// Performs one step on data that were checked. The loss is the mean over `in_mean` targets of
   /// all micro-batches on all ranks. hash_of() returns the same number on all ranks if their data
   /// belong to the same batch. `fault` says what is wrong with this rank's data, or is empty. After
   /// a fault, `data` are zeros, with which the rank takes part in the step. All ranks learn of the
   /// fault from a sum of the step (batch_hash).
   template <class Hash>
-  step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
-                  std::int64_t in_mean, std::string const& fault, Hash const& hash_of) {
+  step_report run(own_batch const& data, std::int64_t in_mean, std::string const& fault,
+                  Hash const& hash_of) {
     if (stale_) {
       auto report = stale_->step(programs_.walker(), data, in_mean, fault, step_);
       report.unit = options_.unit;
@@ -243,28 +197,26 @@ class trainer {
     if (options_.graph) {
       graph_.set(*model_, data.inputs, data.targets);
       graph_.run(mesh,
-                 [&] { make_gradients(model_->input_of(graph_.places(), first, totals_.data())); });
+                 [&] { make_gradients(model_->input_of(graph_.places(), first, totals_.loss())); });
     } else {
-      auto input = model_->input_of(data.inputs, data.targets, first, totals_.data());
+      auto input = model_->input_of(data.inputs, data.targets, first, totals_.loss());
       input.scale = 1.0 / targets;
       make_gradients(input);
     }
-    auto const totals = sum_totals(detail::batch_hash(mesh, fault, hash_of), fault,
-                                   clock.seconds() - programs_.walker().seconds_waited());
-    if (in_mean == 0) detail::refuse_no_targets(step_);  // sum_totals has compared the batches
+    auto const sums = totals_.add_up(step_, detail::batch_hash(mesh, fault, hash_of), fault,
+                                     clock.seconds() - programs_.walker().seconds_waited());
     double const summed = clock.seconds();
-    auto const mixtures = sums_of_mixtures(totals);
-    if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
-    double const squares = std::accumulate(totals.begin() + 1, totals.end() - addends(), 0.0);
+    if (in_mean == 0) detail::refuse_no_targets(step_);  // add_up has compared the batches
+    if (sums.mixtures.faults > 0) detail::refuse_router(*model_, step_);
     step_report report;
     report.step = step_;
-    report.loss = totals[0] / targets;
-    report.gradient_norm = std::sqrt(squares);
+    report.loss = sums.loss / targets;
+    report.gradient_norm = std::sqrt(sums.squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
       if (std::isfinite(report.loss)) numbers_.forget(programs_.walker().delayed(), step_);
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
     }
-    report.set_mixtures(mixtures);
+    report.set_mixtures(sums.mixtures);
     report.learning_rate_factor = options_.schedule(step_);
     detail::require_finite_factor(step_, report.learning_rate_factor);
     update_scale scale{report.learning_rate_factor, 1.0};
@@ -284,8 +236,8 @@ class trainer {
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
     clock.write_to(report, static_cast<double>(data.targets.size()));
-    if (is_pipeline() && report.measures_communication)
-      report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
+    if (!(model_->stage_mesh() == mesh) && report.measures_communication)
+      report.bubble = std::max(0.0, summed - sums.busy / mesh.ranks()) / report.seconds;
     report.predicted_bubble = options_.bubble;
     report.unit = options_.unit;
     report.model_flops_utilization = options_.utilization(report.seconds, mesh.ranks());
@@ -308,64 +260,16 @@ class trainer {
     // A step of another trainer or program may have left the renewal of parameters to this step.
     if (!program().renews_first) model_->renew_if_due();
     model_->clear_gradients();
-    fill(on, 0.0, totals_.size(), totals_.data());
+    totals_.clear();
     {
       nn::step_of_mixtures const noted(model_->mixtures());
       walker.run(0, walker.first_update(), input);
     }
     walker.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
-    double* squares = totals_.data();
+    double* squares = totals_.squares();
     model_->for_each_parameter(
-        [&](auto& p) { detail::add_squares<stored_type>(p, mesh.memory(), ++squares); });
-  }
-
-  bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns how many totals follow those of the parameters: the sums of mixtures of experts, the
-  /// addends of the check for equal batches, and in a pipeline the seconds in which a rank is busy.
-  std::int64_t addends() const {
-    return (has_mixtures_ ? nn::mixture_sums::count : 0) +
-           static_cast<std::int64_t>(agreement_addends) + is_pipeline();
-  }
-  nn::mixture_sums sums_of_mixtures(std::span<double const> totals) const {
-    if (!has_mixtures_) return {};
-    auto const first = static_cast<std::size_t>(totals_.size() - addends());
-    return nn::mixture_sums::from(
-        totals.subspan(first).template first<std::size_t(nn::mixture_sums::count)>());
-  }
-
-  /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is the hash of this rank's batch, and `fault` says what is wrong with it.
-  /// `busy` is the seconds in which this rank did not wait for other parts of a pipeline.
-  /// Communicates: one all-reduce, or two in a pipeline.
-  std::vector<double> sum_totals(std::uint64_t hash, std::string const& fault, double busy) {
-    auto const& mesh = model_->mesh();
-    [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
-    auto const agreement = agreement_of(hash);
-    auto const sums = totals_.size() - is_pipeline();
-    upload(mesh.processor(), static_cast<double const*>(agreement.data()),
-           static_cast<std::int64_t>(agreement_addends),
-           totals_.data() + sums - static_cast<std::int64_t>(agreement_addends));
-    if (has_mixtures_) {
-      auto const of_mixtures = model_->mixtures().sums().values();
-      upload(mesh.processor(), of_mixtures.data(), nn::mixture_sums::count,
-             totals_.data() + totals_.size() - addends());
-    }
-    std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
-    operation_label const named(mesh, "loss and gradient norms");
-    auto const& stage = model_->stage_mesh();
-    // The busy seconds are left out: then every sum has the same bits as without a pipeline.
-    stage.all_reduce(static_cast<double const*>(totals_.data()),
-                     std::span<double>(totals).first(static_cast<std::size_t>(sums)));
-    if (is_pipeline()) {
-      if (stage.rank() != 0) std::fill(totals.begin(), totals.end(), 0.0);
-      totals.back() = busy;
-      mesh.all_reduce(std::span<double>(totals));
-    }
-    auto const added = std::span<double const>(totals).first(static_cast<std::size_t>(sums));
-    detail::require_equal_batches(*model_, step_, added.template last<agreement_addends>(), hash,
-                                  fault);
-    return totals;
+        [&](auto& p) { detail::add_squares<stored_type>(p, mesh.memory(), squares++); });
   }
 
   std::unique_ptr<Model> model_;  // its address, and that of the state, do not change when the
@@ -377,12 +281,69 @@ class trainer {
   nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;
   bool has_mixtures_;
-  // The summed loss, the squared gradient norm of each parameter, and addends() further sums.
-  nn::kept<double> totals_;
+  detail::step_totals<Model> totals_;
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
   std::unique_ptr<stale_training<Model, Optimizer>> stale_;  // null if steps are synchronous
 };
+
+template <class Model, class Optimizer>
+trainer<Model, Optimizer>::trainer(Model& model, Optimizer const& optimizer,
+                                   trainer_options options)
+    : model_(std::make_unique<Model>(model.share())), state_(std::make_unique<state>(optimizer)),
+      options_(std::move(options)),
+      programs_(*model_, search::is_stale(model.plan()) ? overlap::none : options_.overlap,
+                options_.record_times, detail::wire_momentum(model, optimizer)),
+      numbers_(programs_.program(), programs_.walker().delayed()),
+      part_(nn::part_of_batch(programs_.program(), model.problem(), model.plan(),
+                              model.input_extents(), model.target_extents(),
+                              model.stage_mesh().coordinate())),
+      has_mixtures_(search::has_experts(model.problem())), totals_(*model_, has_mixtures_) {
+  if constexpr (requires { optimizer.check(); }) optimizer.check();
+  detail::require_row_updates(model, optimizer);
+  options_.check();
+  if (options_.graph) replayed_step<Model>::check(model);
+  stale_ = stale_training<Model, Optimizer>::begin(*model_, *state_, options_, part_);
+}
+
+template <class Model, class Optimizer>
+trainer<Model, Optimizer>::~trainer() = default;
+
+template <class Model, class Optimizer>
+step_report trainer<Model, Optimizer>::step(own_batch const& data) {
+  auto const fault = detail::batch_fault(*model_, data);
+  auto const hash_of = [&] {
+    return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
+  };
+  if (has_mixtures_ && !stale_) detail::compare_batches(*model_, step_, fault, hash_of);
+  auto const& used = fault.empty() ? data : room_.zeros(*model_);
+  return run(used, model_->targets_in_mean(used.targets), fault, hash_of);
+}
+
+template <class Model, class Optimizer>
+step_report trainer<Model, Optimizer>::step_of_part(own_local_batch const& local) {
+  auto const fault = room_.set(*model_, part_, local);
+  auto const hash_of = [] { return std::uint64_t(1); };
+  if (!stale_) {  // stale ranks do not wait for others
+    if (has_mixtures_) detail::compare_batches(*model_, step_, fault, hash_of);
+    if (auto const& mesh = model_->mesh(); mesh.is_checked() || has_mixtures_)
+      detail::compare_parts(mesh, part_, local, fault, step_);
+  }
+  auto const in_mean = detail::targets_in_mean(*model_, part_, local, fault);
+  return run(room_.data(), in_mean, fault, hash_of);
+}
+
+template <class Model, class Optimizer>
+void trainer<Model, Optimizer>::continue_after(std::int64_t steps) {
+  if (stale_) stale_->continue_at(steps);
+  step_ = steps;
+  programs_.take(step_);
+  programs_.walker().wire_errors().clear();
+  numbers_.forget(programs_.walker().delayed(), steps);
+  sent_.clear();
+  model_->for_each_parameter([](auto& p) { p.round(); });
+  renew();
+}
 
 template <class Model, class Optimizer>
 trainer(Model&, Optimizer) -> trainer<Model, Optimizer>;

@@ -55,11 +55,11 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);
-  if (version == 1) refuse_unknown_keys(tier, name, {"alpha", "beta"});
-  else
-    refuse_unknown_keys(
-        tier, name,
-        {"alpha", "beta", "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "permute"});
+  std::vector<std::string_view> known{"alpha", "beta"};
+  if (version > 1)
+    for (int k = 0; k < collective_links::kinds; ++k)
+      known.push_back(to_string(static_cast<collective>(k)));
+  refuse_unknown_keys(tier, name, known);
   general = link_of(tier);
   for (int k = 0; k < collective_links::kinds; ++k) {
     auto const kind = static_cast<collective>(k);
