@@ -54,8 +54,8 @@
 #endif
 
 // ASHLAR_VECTORIZE is empty for Clang, which checks at run time whether arrays overlap. With a
-// hint, Clang would warn about every loop that it does not vectorize. At -O1 it vectorizes no loop
-// at all.
+// hint, Clang would warn about every loop that it does not vectorize, which at -O1 is every
+// loop.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// If an exception leaves a scope in which a rank takes part in a redistribution, other ranks would
-// wait for this rank forever. An object of this class in the scope then abandons the mesh: all
-// later transfers of the mesh throw (operation_queue.hpp).
+// If an exception leaves a scope in which a rank takes part in a redistribution, the redistribution
+// never ends. An object of this class in the scope then abandons the mesh: all later transfers of
+// this rank on the mesh throw (operation_queue.hpp). Ranks that wait for this rank in shared memory
+// throw, too (shared/handshake.hpp).
 
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/support/exception_watch.hpp>

@@ -9,7 +9,8 @@
 //   a variable has a wrong value   all ranks throw the error of the first such rank, because the
 //                                  others would wait for it forever
 //   ASHLAR_CHECK                   `on` on any rank means on
-//   ASHLAR_TIMEOUT                 each rank keeps its own (watch/introduce.hpp)
+//   ASHLAR_TIMEOUT                 `off` on any rank means off (watch/introduce.hpp); otherwise
+//                                  each rank keeps its own value
 
 #include <algorithm>
 #include <array>

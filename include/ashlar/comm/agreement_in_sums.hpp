@@ -17,7 +17,7 @@
 
 namespace ashlar {
 
-/// The number of addends.
+/// The number of addends: two for each of the four parts.
 inline constexpr std::size_t agreement_addends = 8;
 
 /// Returns the addends that a rank with the number `value` contributes to the sums.

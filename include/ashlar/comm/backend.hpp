@@ -16,8 +16,8 @@
 //   processor()             the processor that computes
 //   memory()                allocate(bytes), release(block, bytes)
 //   default_settings()      the settings of a mesh for which the program gives none
-//   check_variables()       throws if an environment variable of the backend is wrong; exists only
-//                           in backends whose settings do not say so themselves
+//   check_variables()       throws if an environment variable of the backend is wrong; missing in
+//                           backends that store such a fault in their settings
 //   is_watched              whether meshes have a watchdog (watch/watchdog.hpp)
 //   record()                the record of the mesh's last operations (watch/flight_record.hpp)
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)

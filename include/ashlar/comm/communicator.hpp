@@ -5,9 +5,9 @@
 
 // The interface of a transport. A transport carries out transfers (transfer.hpp), either blocking
 // or in the background. It decides whether elements are copied from a neighbour's memory or sent as
-// messages. Backends (mpi, nccl) and decorators (counting.hpp) implement it. The functions are
-// virtual because decorators are added and removed at run time. A virtual call costs nanoseconds,
-// but even the cheapest transfer costs a microsecond.
+// messages. Backends (mpi, nccl) and decorators (counting.hpp) implement the interface. The
+// functions are virtual because decorators are added and removed at run time. A virtual call costs
+// nanoseconds, but even the cheapest transfer costs a microsecond.
 //
 // The source and the target of a transfer must not overlap, except that an all-reduce may be
 // in-place. Until a transfer has ended, its source must not be written and its target must not be

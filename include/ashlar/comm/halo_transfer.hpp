@@ -48,8 +48,8 @@ inline transfer halo_transfer(halo_layout const& halo, topology const& t, coordi
 }  // namespace detail
 
 /// Returns the transfers of the rank at coordinates `here` in an exchange of halos. Expects a
-/// layout that has a halo. Takes time quadratic in the number of ranks that split the dim of the
-/// halo. Communicates nothing.
+/// layout that has a halo. Takes time quadratic in the number of members of the group along
+/// halo.axes. Communicates nothing.
 inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
                                    coordinates const& here) {
   halo_transfers made{halo.own_box(t, here),

@@ -51,10 +51,10 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
-  /// the number of ranks differs from the topology's, the ranks give different machines or were
-  /// built with different versions of ashlar, or the shared-memory settings or the environment
-  /// variables of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the number of
+  /// ranks differs from the topology's, if the ranks give different or invalid machines, or if they
+  /// were built with different versions of ashlar. Also throws on every rank if the shared-memory
+  /// settings or the environment variables of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -123,8 +123,8 @@ class basic_mesh {
   ashlar::machine const& machine() const { return state_->priced_on; }
   /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
   /// every rank if the ranks give different machines, because the ranks would then choose different
-  /// plans and deadlock, or if a figure is outside of its limits. Also throws on a part of a mesh:
-  /// all ranks price the crossings from and to it. Parts that exist already keep their machine.
+  /// plans and deadlock. Also throws if a figure is outside of its limits, and on a part of a mesh,
+  /// since all ranks price the part's crossings. Parts that exist already keep their machine.
   void set_machine(ashlar::machine const& m) const {
     detail::require_whole_for_machine(*state_);
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
@@ -327,7 +327,7 @@ class basic_mesh {
   /// Throws ashlar::error if communication is forbidden on this mesh. Code that requests a crossing
   /// calls this before it changes anything, since the crossing itself may begin later.
   void refuse_forbidden_crossing() const { detail::refuse_forbidden_crossing(*state_); }
-  /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
+  /// On a device, orders the crossing `number` before all transfers requested from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);

@@ -21,8 +21,8 @@ namespace ashlar {
 struct mesh_core {
   topology shape;
   int rank = 0;    ///< negative on a rank that is not a member of this part of a mesh
-  topology whole;  ///< topology of the whole mesh, of which this one is a part or all
-  mesh_part part;  ///< which part of the whole mesh this one is
+  topology whole;  ///< topology of the whole mesh, of which this mesh is a part or all
+  mesh_part part;  ///< which part of the whole mesh this mesh is
   std::shared_ptr<mesh_core> parent;      ///< the whole mesh; null if this mesh is whole
   operation_queue* operations = nullptr;  ///< the transfers of this mesh
   int crossings = 0;                      ///< how many crossings have been numbered

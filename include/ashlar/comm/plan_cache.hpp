@@ -123,8 +123,8 @@ class plan_cache {
   }
 
  private:
-  /// The key of a plan. It contains all values on which the plan depends, except the mesh and the
-  /// machine.
+  /// The key of a plan. It contains all values on which the plan depends, except the mesh, the
+  /// machine and the order of sums.
   struct key {
     inplace_vector<std::uint64_t, 24> words;
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A plan of a redistribution from one part of a mesh to another (plan/cross_mesh_plan.hpp),
-// together with the messages that this rank sends and receives when the tensor crosses between the
-// parts. The messages are in the order in which they begin. cross_plan_cache.hpp keeps such plans.
+// A plan of a redistribution from one part of a mesh to another (plan/cross_mesh_plan.hpp), and the
+// messages that this rank sends and receives in this plan. The messages are in the order in which
+// they begin. cross_plan_cache.hpp keeps such plans.
 
 #include <utility>
 #include <vector>

@@ -65,7 +65,7 @@ struct halo_layout {
     if (has_halo()) b.dim[dim] = read_range(t, t.index_in_group(c, axes));
     return b;
   }
-  /// Returns the most elements that a rank reads: the number of elements of the largest read_box.
+  /// Returns the number of elements of the largest read_box. Expects has_halo().
   constexpr std::int64_t most_read(topology const& t) const {
     std::int64_t most = 0;
     for (int k = 0; k < t.group_size(axes); ++k) {

@@ -115,7 +115,7 @@ constexpr std::int64_t max_local_elements(shape const& s, topology const& t, pla
 
 /// Returns whether the rank at coordinates `c` represents all ranks that hold the same shard. Such
 /// a rank has coordinate 0 along every axis on which the tensor is replicated (B). A sum over the
-/// representatives counts each element once.
+/// representatives counts each element once, or each addend of a partial tensor.
 constexpr bool is_representative(placement const& p, coordinates const& c) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;

@@ -37,7 +37,7 @@
 namespace ashlar {
 namespace detail {
 
-/// The set of flat (row-major) indices of a box, in a normal form: dims of size 1 are dropped, and
+/// The set of flat (row-major) indices of a box, in a normal form. Dims of size 1 are dropped, and
 /// adjacent dims are merged if their flat indices together have one constant stride. So two boxes
 /// hold the same flat indices if and only if their normal forms are equal.
 struct flat_indices {

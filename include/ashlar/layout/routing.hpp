@@ -42,9 +42,9 @@ struct routing {
   }
 };
 
-/// Throws ashlar::error unless there are experts, tokens · chosen routes and at least one route for
-/// each token, every route leads to an existing expert or is -1 (a dropped token), and the experts
-/// of each token are in ascending order without repetition. A -1 may stand anywhere between them.
+/// Throws ashlar::error if `tokens` is below 0, `experts` or `chosen` is below 1, or the number of
+/// routes is not tokens · chosen. Every route must be the number of an expert, or -1 for a dropped
+/// token. Apart from -1, the routes of each token must be in ascending order without repetition.
 inline void check_routes(routing const& r) {
   if (r.tokens < 0 || r.experts < 1 || r.chosen < 1)
     throw error("routes", std::to_string(r.tokens) + " tokens cannot go to " +

@@ -6,10 +6,10 @@
 // Decides when a slice of a dim, or a concatenation of tensors along a dim, needs no communication.
 // The placement stays the same, so each rank must find its part of the result in its own shards:
 //
-//   slices_locally        true if each rank holds the indices of the operand that its part of the
-//                         result has
-//   concatenates_locally  true if each rank holds, of every operand, the indices that its part of
-//                         the result has
+//   slices_locally        true if each rank holds those indices of the operand that make up its
+//                         part of the result
+//   concatenates_locally  true if each rank holds those indices of every operand that make up its
+//                         part of the result
 //
 // Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
 // a balanced split of a different extent cuts at different positions. Some cases in which they hold

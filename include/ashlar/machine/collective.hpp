@@ -29,8 +29,8 @@
 // because we count the messages and elements of the algorithm that runs:
 //
 // - For an all-reduce, table 2 has 2 p - 1 messages, but we count 2 (p - 1), or 1.
-// - For an all-to-all, table 2 has n elements, but we count n (p - 1) / p, since a rank does not
-//   send its own part to itself.
+// - For an all-to-all of n elements per rank, table 2 counts all n, but we count n (p - 1) / p,
+//   since a rank does not send its own part to itself.
 
 #include <cstdint>
 
@@ -83,7 +83,8 @@ constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }
 
-/// Returns the messages and elements that one of p ranks receives in a collective.
+/// Returns the messages and elements that one of p ranks receives in a collective of a plan. Counts
+/// one message for every permute, also for one that is not pairwise.
 ///   from, to   elements that the rank holds before and after
 ///   kept       elements of the rank's new shard that the rank already holds
 ///   index      the rank's position in the group, which determines its block in an all-reduce

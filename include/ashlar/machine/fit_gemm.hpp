@@ -62,8 +62,9 @@ inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
 }  // namespace detail
 
 /// Fits the rate and gemm_half to the samples. Products whose time hardly depends on their extents
-/// say little about gemm_half, so it is at most about 16 times the largest extent. Throws
-/// ashlar::error if a time or an extent is not above zero, or if all samples have the same extents.
+/// say little about gemm_half. So the fit limits gemm_half to about 16 times the largest extent.
+/// Throws ashlar::error if a time or an extent is not above zero, or if all samples have the same
+/// extents.
 inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   char const* const me = "fit_gemm";
   bool differ = false;
@@ -77,9 +78,9 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
                         " samples do not determine flops and gemm_half. Measure several extents.");
-  // Tries gemm_half on a grid up to the largest extent, or further while the last value is the best
-  // one, and then values at ever smaller distances around the best one. This finds the best value
-  // if the error has a single minimum, as it had in all measurements so far.
+  // First tries gemm_half on a grid up to the largest extent, or further while the last value is
+  // the best one. Then tries values at ever smaller distances from the best one. This finds the
+  // best value if the error has a single minimum, as it had in all measurements so far.
   double best = 0, end = most;
   auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
   while (true) {

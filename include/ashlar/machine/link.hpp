@@ -27,8 +27,8 @@
 // refinements. The ranks of a node share its link; otherwise costs on meshes of large nodes would
 // be underestimated. Messages that stay in the node have the α of `intra`.
 //
-// If a machine limits flows (machine::flow), the bytes that leave a rank's node count as one flow,
-// as in a ring, where a rank sends to one other rank at a time. So the r ranks of a node together
+// If a machine limits flows (machine::flow), the bytes that leave a rank's node count as one flow.
+// This is so in a ring, where a rank sends to one other rank. So the r ranks of a node together
 // send at most r / flow bytes per second to other nodes. A tensor that is divided among the ranks
 // of a node leaves the node faster than a tensor that a single rank sends. The pairwise exchange
 // sends to all members at once, in several flows, so it may take less time than predicted.

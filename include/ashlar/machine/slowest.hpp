@@ -8,7 +8,7 @@
 //
 //   machine const m = slowest(machines::g3_16xlarge, machines::g4dn_12xlarge);
 //
-// Each number of the result is the less favourable one of the two machines, so a step on a mixture
+// Each number of the result is the less favourable one of the two machines. So a step on a mixture
 // of the two kinds takes at most the seconds that are predicted for the result. Shares in
 // proportion to the speeds of the ranks would be faster, but no plan has such shares.
 
@@ -46,8 +46,8 @@ constexpr machine slowest(machine const& a, machine const& b) {
   return m;
 }
 
-// This names every member of a machine, so it does not compile if there is a new one. A new member
-// needs a line in slowest() and in fingerprint.hpp, and then its name here.
+// This assertion names every member of a machine, so that a new member is a compile error here. A
+// new member needs a line in slowest() and in fingerprint.hpp, and then its name here.
 static_assert([] {
   auto const [intra, inter, flops, memory_bandwidth, memory, gemm_half, intra_of, inter_of,
               flow] = slowest({}, {});

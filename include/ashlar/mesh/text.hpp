@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Converts a mesh to text, "node=2,gpu=4", and back, and a placement on a mesh to text,
-// "[S(0),B]@node=2,gpu=4". An axis whose link tier is not the default of its name has a suffix,
-// ":inter" or ":intra", as in "gpu=8:inter" and "node=2:intra".
+// Converts a mesh to text such as "node=2,gpu=4", and back. Also converts a placement on a mesh to
+// text such as "[S(0),B]@node=2,gpu=4". An axis whose link tier is not the default of its name has
+// a suffix, ":inter" or ":intra", as in "gpu=8:inter" and "node=2:intra".
 
 #include <ostream>
 #include <string>

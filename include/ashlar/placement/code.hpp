@@ -11,7 +11,7 @@
 //   one bit, always 1      marks where the code begins: placements with different numbers of axes
 //                          have different codes
 //   ten bits per axis      0 for B; 1 to 3 for P, depending on its reduction; from 4 on for S,
-//                          depending on its dim and depth; the largest for O, depending on its
+//                          depending on its dim and depth; larger numbers for O, depending on its
 //                          owner
 
 #include <cstdint>

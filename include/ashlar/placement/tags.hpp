@@ -5,8 +5,8 @@
 
 // Defines placements as types: sbp<S<0>, B> has one tag per mesh axis. Tags contain no rules,
 // because all rules are functions of placement values. `value_of` converts a list of tags to a
-// placement value. `tag_of` converts a placement value to the one list of tags that is canonical:
-// it writes S<d> if the axes that split dim d nest in the order of the mesh axes, else S<d, depth>.
+// placement value. `tag_of` converts a placement value to the one list of tags that is canonical.
+// It has S<d> if the axes that split dim d nest in the order of the mesh axes, else S<d, depth>.
 
 #include <cstddef>
 #include <type_traits>

@@ -67,9 +67,10 @@ constexpr float round_to_odd(double value) {
   return std::bit_cast<float>(bits);
 }
 
-/// Returns a double that rounds to the same bfloat16 as the integer `value`. A double has 53 bits.
-/// If the integer needs more, the highest of its last 12 bits says whether any of these is set, and
-/// the others become zero. Then the double is exact, and is a tie only if the integer is one.
+/// Returns a double that rounds to the same bfloat16 as the integer `value`. A double has 53
+/// significant bits. If the integer needs more, its last 12 bits are replaced: the highest of them
+/// becomes 1 if any of them is set, and the other 11 become 0. So the conversion to double is
+/// exact, and the result is a tie only if the integer is one.
 template <std::integral Integer>
 constexpr double double_of(Integer value) {
   if constexpr (sizeof(Integer) == 8) {

@@ -25,8 +25,8 @@ class fork_watch {
   bool is_in_child() const { return forks_ != before_; }
 
  private:
-  /// Returns how many forks lead from the program's first process to this one. The first call makes
-  /// fork() count them.
+  /// Returns how many forks lead to this process from the process that made the first call. The
+  /// first call registers a function that counts each fork in the child.
   static int forks() {
     static bool const is_counted = pthread_atfork(nullptr, nullptr, [] { ++forks_; }) == 0;
     (void)is_counted;

@@ -77,11 +77,11 @@ struct algorithm_row {
 using algorithm_table = inplace_vector<algorithm_row, 256>;
 
 /// Returns the default table. The table uses rings only in groups that have several adjacent
-/// members on each node. These members share the node's link. A ring crosses this link once, but
-/// the pairwise exchange crosses it once for every member on another node. For large arrays, the
-/// fewer crossings outweigh the latency of the ring's p - 1 steps (tests/smpi/collectives.cpp). In
-/// other groups, the pairwise exchange is at least as fast (measured with Open MPI), because its
-/// messages travel at the same time.
+/// members on each node. These members share the node's link. In an all-gather by a ring, each
+/// block leaves its node once; in the pairwise exchange, once for every member on another node. For
+/// large arrays, the smaller traffic outweighs the latency of the ring's steps, of which there is
+/// one for each other member (tests/smpi/collectives.cpp). In other groups, the pairwise exchange
+/// is at least as fast (measured with Open MPI), because its messages travel at the same time.
 constexpr algorithm_table make_default_algorithms() {
   struct {
     int least_members;

@@ -159,8 +159,8 @@ class communicator final : public ashlar::communicator {
   };
 
   /// Waits until all ranks of the mesh have called meet(). Meanwhile this rank advances its pending
-  /// transfers and crossings and handles letters, for which other ranks may wait before they come.
-  /// All ranks call MPI_Ibarrier, and each chooses by itself how it waits.
+  /// transfers and crossings and handles letters, for which other ranks may wait before they call
+  /// meet(). All ranks call MPI_Ibarrier, and each chooses by itself how it waits.
   void meet() {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(comm_, &request));

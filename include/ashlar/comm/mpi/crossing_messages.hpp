@@ -12,7 +12,7 @@
 // only that the elements can be copied now (crossing_neighbours.hpp).
 //
 // Of all unfinished messages of a crossing, the first one in the order of the crossing can always
-// proceed: its sender has the elements and has begun all earlier messages, and its receiver has
+// proceed. Its sender has the elements and has begun all earlier messages, and its receiver has
 // begun to receive it. So there is no deadlock.
 
 #include <algorithm>

@@ -14,8 +14,8 @@
 // prints it. A program that catches an exception outside the environment's scope must print the
 // exception itself. In this case, the other ranks are ended when this rank's program exits.
 //
-// A child process of a rank (support/fork_watch.hpp) does not call MPI: an environment that it
-// destroys does not finalize MPI, and an exception that it does not catch ends the child alone.
+// A child process of a rank (support/fork_watch.hpp) does not call MPI. Its copy of the environment
+// does not finalize MPI, and an exception that it does not catch ends the child alone.
 
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +54,7 @@ class environment {
 
 #if ASHLAR_DEFINES(COMM)
 namespace detail {
-/// Knows the process of the last environment, which may call MPI.
+/// Says whether this process made the last environment. Its child processes may not call MPI.
 inline fork_watch process_of_mpi;
 }  // namespace detail
 

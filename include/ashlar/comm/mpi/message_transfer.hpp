@@ -21,7 +21,7 @@
 //   broadcast, reduce
 //
 // arrays_cross (machine/collective.hpp) tells whether an all-reduce is small in this sense. With
-// every algorithm, each rank receives exactly the bytes that the plan predicts.
+// the algorithms pairwise and ring, each rank receives exactly the bytes that the plan predicts.
 //
 // If an exception destroys a transfer before its end, the destructor does not wait, because other
 // members may never respond. The destructor leaves the messages to MPI and retires the arena

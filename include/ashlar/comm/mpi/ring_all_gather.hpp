@@ -13,8 +13,8 @@
 //   otherwise                                    received chunks are unpacked into the target, and
 //                                                sent on in packed form
 //
-// Like the ring reduce-scatter, it crosses each node's link only once if the members of each node
-// are adjacent in the group.
+// If the members of each node are adjacent in the group, each block crosses each node's link only
+// once.
 
 #include <span>
 

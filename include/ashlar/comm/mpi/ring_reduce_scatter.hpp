@@ -12,8 +12,8 @@
 //                        target
 //
 // Each member sends to one other member only. So if the members of each node are adjacent in the
-// group, the ring crosses each node's link once. A pairwise exchange crosses it once for every
-// member on another node.
+// group, one sum for each block enters the block's node. In a pairwise exchange, one addend for
+// each block enters from every member on another node.
 //
 // If blocks have different sizes, the ring handles as many elements of each block as the shortest
 // block has. A pairwise exchange sends the rest of longer blocks (message_transfer.hpp). In a ring,

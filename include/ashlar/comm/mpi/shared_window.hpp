@@ -10,12 +10,14 @@
 //   stages   two per group of ranks: buffers for small shards
 //   region   the memory for tensors, which an arena manages
 //
-// Either all ranks of a node have a window, or none of them has one. The ranks of a node have no
-// window if the node has a single rank of the mesh, if the user asks for less than a page, if MPI
-// does not support such windows, if a test of the new window fails, or if /dev/shm has too little
-// free memory. The ranks of a node without a window send each other messages. If /dev/shm has too
-// little memory, the user is told so: if the user has chosen the size of the window, every rank of
-// the mesh throws; if the size is the default, the first rank of each such node prints a warning.
+// Either all ranks of a node have a window, or none of them has one. The ranks of a node without a
+// window send each other messages. A node has no window in these cases:
+//
+// - The node has a single rank of the mesh, or the user asks for less than a page.
+// - MPI does not support such windows, or a test of the new window fails.
+// - /dev/shm has too little free memory. If the user has chosen the size of the window, every rank
+//   of the mesh then throws. If the size is the default, the node's first rank prints a warning.
+//
 // Slots and stages alone need about one MiB per rank.
 //
 // When a rank destroys its mesh, it gives the pages of its region back to the system. This is safe,
@@ -110,7 +112,7 @@ class shared_window {
   /// Reserves the slots of all groups of a mesh with `axes` axes, one for each set of axes. Returns
   /// the number of the first of these slots, which are free on all ranks of `comm`. Slots with
   /// numbers from slot_count on do not exist: their groups send messages. Collective over `comm`,
-  /// but communicates nothing for the first mesh.
+  /// but the first call communicates nothing.
   unsigned reserve_slots(MPI_Comm comm, int axes) {
     unsigned first = next_slot_;
     if (first > 0) check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_UNSIGNED, MPI_MAX, comm));

@@ -46,9 +46,9 @@ class communicator final : public ashlar::communicator {
                sums how = sums_from_environment())
       : communicator(std::make_shared<device_queue>(w, t, operations, compute, pool), w, t, 0,
                      operations, kernels, how) {}
-  /// The transport of a part of a mesh. `queue` is the queue that the mesh and its parts share,
-  /// `members` are the ranks of the part, `number` is the number of the part in the flight record,
-  /// and `operations` is the part's queue.
+  /// The transport of a part of a mesh. The mesh and its parts share `queue`, but `operations` is
+  /// the part's own. `members` are the ranks of the part, and `number` is the number of the part in
+  /// the flight record.
   communicator(std::shared_ptr<device_queue> queue, world const& members, topology const& t,
                int number, operation_queue& operations, transfer_kernels const& kernels, sums how)
       : queue_(std::move(queue)), world_(members), topology_(t), number_(number),

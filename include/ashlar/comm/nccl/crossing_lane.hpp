@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The resources of a rank for crossings between parts of its mesh: a stream, scratch memory whose
-// blocks are reused in the order of this stream, and a communicator of all ranks of the mesh.
+// The resources of a rank for crossings between parts of its mesh: a stream, scratch memory, and a
+// communicator of all ranks of the mesh. Blocks of the memory are reused in the stream's order.
 // Operations of this communicator may run at the same time as operations of other communicators, so
 // this communicator shares no buffers with them. NCCL connects two ranks when the first message
 // goes from one to the other.

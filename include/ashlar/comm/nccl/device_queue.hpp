@@ -4,8 +4,8 @@
 #pragma once
 
 // The state that the transports of a mesh and of its parts share on one rank: the stream of
-// transfers, the order in which transfers are given to the device (turns.hpp), the list of
-// operations that have not ended, the watchdog and its record, and captures (graph.hpp).
+// transfers, and the order in which transfers are given to the device (turns.hpp). The state also
+// has the operations that have not ended, the watchdog and its record, and captures (graph.hpp).
 //
 //   transfers   on one stream, in program order over all groups of the mesh and of its parts
 //   crossings   between parts, on a stream and a communicator of their own (crossing_lane.hpp), so

@@ -36,7 +36,7 @@ enum class result : int {
 struct call_site {
   int rank = -1;     ///< rank of the mesh, or negative if it is not known yet
   std::string axes;  ///< such as "gpu" or "node+gpu"; empty for the whole mesh
-  std::string what;  ///< "all-gather", "ncclCommSplit"
+  std::string what;  ///< such as "all-gather" or "ncclCommSplit"
 };
 
 /// Returns text such as "rank 3, all-gather along gpu".

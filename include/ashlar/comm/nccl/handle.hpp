@@ -50,12 +50,12 @@ class handle {
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    // Says whether communicators that are split from the new one share its buffers: NCCL reads this
-    // setting of the parent. The communicators of a part's groups share the buffers of the part,
-    // because a part and its groups use the same stream one after another. The communicator of all
-    // ranks does not set this, so the communicators that are split from it share nothing. These are
-    // the groups of the mesh, its parts, and the communicator of crossings, which runs at the same
-    // time as transfers.
+    // splitShare says whether communicators that are split from the new one share its buffers: NCCL
+    // reads this setting of the parent. The communicators of a part's groups share the buffers of
+    // the part, because a part and its groups use the same stream one after another. The
+    // communicator of all ranks does not set this, so the communicators that are split from it
+    // share nothing. These are the groups of the mesh, its parts, and the communicator of
+    // crossings, which runs at the same time as transfers.
     config.splitShare = is_alone ? 0 : 1;
     // NCCL writes the new communicator when the parent has ended the split, not before.
     parent.split(where_, color, key, &comm_, config);

@@ -10,7 +10,8 @@
 //
 //   a rank sends     a magic word, a hash of the job's name, the number of ranks,
 //                    and its rank                                                  24 bytes
-//   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
+//   rank 0 answers   a fault code (0: none), the number of missing ranks, the
+//                    first of them, and the id                                     140 bytes
 //
 //   fault   wrong_size     the ranks were given different numbers of ranks
 //           taken_twice    two processes claim the same rank, or a rank is out of range

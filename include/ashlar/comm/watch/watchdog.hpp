@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The watchdog of a mesh: a thread of each rank that notices when its program waits for too long,
-// finds out why, and ends the job with a message, so that no job hangs silently. It never calls
-// MPI.
+// The watchdog of a mesh: a thread of each rank that notices when its program waits for too long.
+// The watchdog finds out why, and ends the job with a message, so that no job hangs silently. It
+// never calls MPI.
 //
 //   1  The program's thread has waited for the timeout while no operation began or ended.
 //   2  The watchdog asks the watchdogs of all ranks for their last operations (inquiry.hpp). If
@@ -23,8 +23,9 @@
 // printing it.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
-// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh or
-// finalizes MPI says so first (membership.hpp). From then on its own watchdog lets other ranks end.
+// (neighbour.hpp), and says what its own rank was doing then. A rank that destroys its mesh or
+// finalizes MPI says so first (membership.hpp). From then on, its own watchdog ignores the end of
+// other ranks.
 
 #include <memory>
 #include <optional>
