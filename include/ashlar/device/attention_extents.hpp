@@ -32,8 +32,8 @@ struct attention_extents {
 
   /// Returns the number of keys that query row `i` attends to.
   ASHLAR_HD constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
-  /// Returns the number of keys that the query rows [0, last) may attend to: none of these rows
-  /// attends to key keys(last) or to a later one.
+  /// Returns the number of keys that the query rows [0, last) attend to. These keys are the first
+  /// ones of the sequence.
   ASHLAR_HD constexpr std::int64_t keys(std::int64_t last) const {
     return causal ? last : sequence;
   }

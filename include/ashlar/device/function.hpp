@@ -8,7 +8,7 @@
 // value_of<F>{} and gradient_of<F>{} (functor.hpp) are the function objects for `map`. Only
 // raised<A> and raised_gradient<A> are themselves function objects. The functions compute in the
 // type of x, which is float or double; magnitude also takes integers, and returns the least integer
-// unchanged. The derivative of magnitude is 0 at 0.
+// unchanged. The derivative of magnitude is 0 at 0 and at NaN.
 //
 //   exponential           e^x               natural_log           ln x
 //   square_root           sqrt(x)           inverse_square_root   1 / sqrt(x)
@@ -48,7 +48,7 @@ struct natural_log {
   ASHLAR_HD static T derivative(T x) {
     return T(1) / x;
   }
-  // For a subnormal x the derivative is infinite, while dy / x may be finite.
+  // For the smallest x, 1 / x overflows to infinity, while dy / x may be finite.
   template <class T>
   ASHLAR_HD static T gradient(T x, T dy) {
     return dy / x;

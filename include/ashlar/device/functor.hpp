@@ -37,8 +37,8 @@
 //   bound_front{g, a}  f(x)     = g(a, x)
 //
 // All these function objects return NaN if an argument is NaN, with three exceptions: the
-// derivative of relu is 0 at NaN, comparisons with NaN give 0, and kept_where treats a y that is
-// NaN like any y that is not 0.
+// derivatives of relu and magnitude (function.hpp) are 0 at NaN, comparisons with NaN give 0, and
+// kept_where treats a y that is NaN like any y that is not 0.
 //
 // Sums, differences and products of integers wrap around (wrapping.hpp).
 
@@ -88,7 +88,8 @@ struct value_of {
 };
 
 /// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
-/// to F::value(x). A function F may compute it by itself, more accurately than with its derivative.
+/// to F::value(x). F may have a function F::gradient(x, dy) that is more accurate than the product
+/// of dy and the derivative.
 template <class F>
 struct gradient_of {
   template <class A>

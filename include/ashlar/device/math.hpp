@@ -23,7 +23,8 @@
 // ulp. tanh and sigmoid of float use the fast division __fdividef on a device. Without these faster
 // versions, kernels on bfloat16 would be limited by arithmetic instead of by memory bandwidth.
 //
-// Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
+// A logarithm, a sine and a cosine without branches are in normal.hpp: only the normal random
+// numbers need them.
 
 #include <cstdint>
 #include <type_traits>
@@ -81,8 +82,8 @@ namespace ashlar::device::math {
 
 namespace detail {
 
-/// Returns tanh(x) for |x| < 0.625 by a polynomial. The formula for larger |x|, 1 - 2 / (e^2x + 1),
-/// would suffer from cancellation for such small |x|.
+/// Returns tanh(x) for |x| < 0.625. The formula for larger |x|, 1 - 2 / (e^2x + 1), would suffer
+/// from cancellation for such small |x|.
 [[gnu::always_inline]] ASHLAR_HD inline float tanh_near_zero(float x) {
   float const z = x * x;
   float p = -5.70498872745e-3f;

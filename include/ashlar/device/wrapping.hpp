@@ -4,7 +4,7 @@
 #pragma once
 
 // Sums, differences and products of integers wrap around: they are right modulo 2^n for integers of
-// n bits. The ranks of a partial sum need this, because their addends are right only modulo 2^n. In
+// n bits. Sums over ranks need this, because the addend of each rank is right only modulo 2^n. In
 // C++, an overflow of signed integers is undefined behaviour, and one of unsigned integers wraps
 // around. So a kernel computes with wrapping(x) and converts the result back:
 //
@@ -18,9 +18,9 @@
 
 namespace ashlar::device {
 
-/// Returns x in the type in which its sums, differences and products are computed. If x is an
-/// integer, this is an unsigned type of the same size, or `unsigned` for smaller integers, which
-/// C++ would convert to int. Otherwise it is the type of x.
+/// Returns x in the type in which its sums, differences and products are computed. Integers smaller
+/// than int become `unsigned`, because C++ would convert them to int. Other integers become
+/// unsigned integers of the same size. All other types stay the same.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD constexpr auto wrapping(T const& x) {
   if constexpr (std::is_integral_v<T>)

@@ -38,9 +38,9 @@ void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
-/// Computes expected_logit[r], the sum of q[c] x[r, c] over the columns c of this rank, or 0 if the
-/// target of row r is negative. `q` has the probabilities of the classes under label smoothing. The
-/// first column of `logits` is column first_column of the complete row.
+/// Computes expected_logit[r], the sum of q[c] logits[r, c] over the columns c of this rank, or 0
+/// if the target of row r is negative. `q` has the probabilities of the classes under label
+/// smoothing. The first column of `logits` is column first_column of the complete row.
 template <class T>
 void cross_entropy_expected_logit(
     cudaStream_t stream, T const* logits, std::int32_t const* targets, std::int64_t rows,

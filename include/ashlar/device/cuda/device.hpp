@@ -48,7 +48,7 @@ struct device_description {
   std::int64_t memory = 0;  ///< bytes
   int multiprocessors = 0;
   int compute_capability = 0;  ///< for example 90 for sm_90
-  int driver = 0, runtime = 0;
+  int driver = 0, runtime = 0;  ///< CUDA's codes of the versions: 13000 is 13.0
 };
 
 /// Returns a description of this thread's current device.

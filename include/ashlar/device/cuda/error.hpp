@@ -7,7 +7,7 @@
 // CUDA's own text, and advice that depends on the failure:
 //
 //   no driver                                        advises to install one
-//   a driver of an older major version than the      names the versions of driver and headers
+//   a driver of an older major version than the      names the versions of driver and runtime
 //   runtime
 //   a runtime of an older major version than the     names the versions of runtime and headers
 //   program's headers                                (`count` in device.hpp reports this)

@@ -10,8 +10,8 @@
 //   without tuning   cuBLASLt's first proposal
 //   with tuning      the fastest of up to eight proposals, measured by running them
 //
-// If the result is bfloat16, only algorithms are considered that sum in float and round once: where
-// several thread blocks share a sum, they must not store their parts of it in bfloat16.
+// If the result is bfloat16, only algorithms are considered that sum in float and round once. An
+// algorithm that divides a sum among thread blocks must not store the partial sums in bfloat16.
 //
 // Tuning is only possible for a product that overwrites C and is not being captured in a CUDA
 // graph. Other products use the first proposal. With tuning, the choice may differ between runs and

@@ -5,10 +5,14 @@
 
 // Element-wise kernels on a CUDA stream (kernel/map.hpp defines them). T is float, double or
 // bfloat16. f is a function object of kernel/map_functors.hpp, and computes in accumulation_t<T>.
-// For arrays of integers, `map` has kernels only for scaled, shifted, lowered, subtracting,
-// negated, sum_of, difference_of, product_of, value_of<relu>, value_of<magnitude>, and for
-// larger_of, smaller_of, less_of, less_equal_of and equal_of, with two arrays or with one array and
-// a bound number. No function in this file waits for the device.
+// No function in this file waits for the device. For arrays of integers, `map` has kernels only for
+// these functions:
+//
+//   of one array                  scaled, shifted, lowered, subtracting, negated, value_of<relu>,
+//                                 value_of<magnitude>
+//   of two arrays                 sum_of, difference_of, product_of
+//   of two arrays, or of one      larger_of, smaller_of, less_of, less_equal_of, equal_of
+//   array and a bound number
 
 #include <cstdint>
 #include <type_traits>

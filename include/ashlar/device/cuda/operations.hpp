@@ -16,7 +16,7 @@
 //   layer_norm_forward, embedding_forward, add_positions, add_positions_backward, dropout,
 //   index_of_extremum, select_elements
 //
-// This file defines the other operations. The left column names their users:
+// This file defines or includes the other operations. The left column names their users:
 //
 //   every net         map, gemm, gemm_batched_strided, linear_forward, add_column_sums, convert,
 //                     reduce_dim, cumulative_sum

@@ -78,8 +78,8 @@ struct head_extents {
   std::int64_t queries;
   std::int64_t keys;
   std::int64_t head_dim;
-  /// Says whether a row sees only the keys up to its own token. The queries belong to the last
-  /// tokens of the sequence, so the last row sees all keys.
+  /// Says whether a query sees only the keys up to its own token. The queries belong to the last
+  /// tokens of the sequence, so the last query sees all keys.
   bool causal = false;
 
   constexpr std::int64_t seen(std::int64_t i) const {

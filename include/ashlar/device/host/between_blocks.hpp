@@ -5,9 +5,9 @@
 
 // Lets transfers progress while a long kernel computes. On the host, transfers make no progress by
 // themselves (comm/operation_queue.hpp). Therefore long kernels divide their work into blocks and
-// call between_blocks() between two blocks, most of them also before the first block. A caller that
-// has transfers in progress registers a callback, which between_blocks() calls. The division into
-// blocks is the same with and without a callback, so results do not depend on the callback.
+// call between_blocks() between two blocks. Most kernels also call it before the first block. A
+// caller that has transfers in progress registers a callback, which between_blocks() calls. The
+// division into blocks is the same with and without a callback, so results are the same too.
 //
 //   kernel                         work of one block
 //   products of layers             512 rows of the result

@@ -22,7 +22,8 @@
 
 namespace ashlar::device::host {
 
-/// The most elements of a line that are combined one after another (combine_rows.hpp).
+/// The largest number of elements that are combined one after another before their result is
+/// combined with the results of other elements (combine_rows.hpp).
 inline constexpr std::int64_t combined_at_once = 256;
 
 /// Returns `a op b`, where op is sum, max or min. If an operand is NaN, max and min return a NaN.

@@ -19,8 +19,8 @@
 
 namespace ashlar::device::host {
 
-/// Combines each column of x [rows, cols] with the element of `target` [cols] of this column. The
-/// elements of x are converted to A before.
+/// Combines each column of x [rows, cols] with the element of `target` [cols] of this column. First
+/// converts the elements of x to A.
 template <reduction Op, class A, class T>
 void combine_rows(T const* x, std::int64_t rows, std::int64_t cols, A* target) {
   auto const add = [](auto const* from, std::int64_t count, A* to) {

@@ -10,10 +10,10 @@
 //
 // The complete im2col matrix would be large, so the work is divided into strips. A strip consists
 // of some output rows of one image or, if images are small, of several complete images. The im2col
-// matrix of a strip and the product of a strip together have at most convolution_panel elements.
-// Within this limit a strip is as large as possible, so that the GEMMs are fast. The product of a
-// strip has one row for each output channel. The pixels of such a row are copied to their places in
-// y, one part for each image.
+// matrix of a strip and the product of a strip together have at most convolution_panel elements. A
+// strip of several images has at most convolution_columns output pixels. Within these limits a
+// strip is as large as possible, so that the GEMMs are fast. The product of a strip has one row for
+// each output channel. The pixels of such a row are copied to y, image by image.
 
 #include <algorithm>
 #include <cstdint>

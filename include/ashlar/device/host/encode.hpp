@@ -8,7 +8,7 @@
 //
 //   bf16, half   n numbers of 2 bytes
 //   int8         a float scale for each 256 elements, then n signed bytes
-//   one-bit      the mean magnitude as a float, then one bit per element: 1 for a negative one
+//   one-bit      the mean magnitude as a float, then one bit per element: 1 if it is negative
 //   top-k/m      the ⌈n/m⌉ elements with the largest magnitudes: first their positions in the
 //                block, ascending, 4 bytes each, then the elements in the same order, as floats
 //

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, where op transposes a
-// matrix or does nothing, by a BLAS that only multiplies float matrices. Blocks of A and B are
+// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by a BLAS that has no
+// products of bfloat16. Here op transposes a matrix or does nothing. Blocks of A and B are
 // converted to float. The products of the blocks are summed in a float array. This array is rounded
 // to bfloat16 once, at the end:
 //

@@ -41,9 +41,8 @@ struct group_extents {
 namespace detail {
 
 /// Calls visit(channel, first) for each plane of group number `group`, counted over all images. A
-/// plane is one channel of one image.
-/// `channel` is the number of the plane's channel on this rank, and `first` is the index of the
-/// plane's first pixel.
+/// plane is one channel of one image. `channel` is the number of the plane's channel on this rank,
+/// and `first` is the index of the plane's first pixel.
 template <class Visit>
 void for_each_plane(group_extents const& e, std::int64_t group, Visit visit) {
   for (std::int64_t k = 0; k < e.of_group; ++k) {

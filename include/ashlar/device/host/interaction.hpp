@@ -7,9 +7,9 @@
 // has n vectors of d columns.
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
-//                 The output of a sample has the first vector of the sample (if kept > 0), and then
-//                 the dot products x_i · x_j of all pairs of vectors of the sample: for
-//                 i = 1 .. n - 1, for j < i.
+//                 The output of a sample has the first vector of the sample (kept is d, or 0 to
+//                 omit this vector), and then the dot products x_i · x_j of all pairs of vectors of
+//                 the sample: for i = 1 .. n - 1, for j < i.
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //                 Looks up one row in each of n embedding tables for each sample.
 //

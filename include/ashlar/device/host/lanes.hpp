@@ -84,6 +84,7 @@ class lanes {
   }
 
   /// Writes the elements with non-temporal stores. `dst` must be aligned to ASHLAR_VECTOR_BYTES.
+  /// For bfloat16, `Vectors` must be even.
   [[gnu::always_inline]] void stream(T* dst) const {
     for_each([&](auto i) __attribute__((always_inline)) {
       if constexpr (!is_narrow) {

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Forward pass of layer norm over the rows of a rows x cols array, and the mean and the reciprocal
-// standard deviation of contiguous numbers, which group norm computes in the same way. The formulas
-// are in formula/layer_norm.hpp. The backward pass is in layer_norm_backward.hpp.
+// Forward pass of layer norm over the rows of a rows x cols array. Group norm calls moments_of too.
+// The formulas are in formula/layer_norm.hpp. The backward pass is in layer_norm_backward.hpp.
 
 #include <cstdint>
 #include <type_traits>

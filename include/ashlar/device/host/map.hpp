@@ -30,7 +30,7 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-// map_disjoint promises the compiler that x and y do not overlap, so that it vectorises the loop.
+// map_disjoint promises the compiler that x and y do not overlap, so that the loop is vectorised.
 // Without this promise, clang tests at run time whether the arrays overlap. If the arrays are
 // identical, as in-place maps allow, the code that clang generates runs a scalar loop. So in-place
 // maps have separate loops. A pragma cannot be used instead, because it causes a warning for every

@@ -161,8 +161,8 @@ void index_of_extremum(processor const&, reduction op, T const* x, std::int64_t 
   if (op == reduction::max) index_of_extremum<reduction::max>(x, outer, extent, inner, y);
   else index_of_extremum<reduction::min>(x, outer, extent, inner, y);
 }
-/// Writes the cumulative sums of each line of x [outer, extent, inner] to y, from its first element
-/// on, or from its last one if `from_end` (along_dim.hpp). y may be x.
+/// Writes the cumulative sums of each line of x [outer, extent, inner] to y (along_dim.hpp). The
+/// sums begin with the first element of the line, or with the last one if `from_end`. y may be x.
 template <class Memory, class T>
 void cumulative_sum(processor const&, Memory& memory, T const* x, std::int64_t outer,
                     std::int64_t extent, std::int64_t inner, bool from_end, T* y) {

@@ -172,15 +172,16 @@ using copied_as =
 }  // namespace detail
 
 /// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
-/// where "." is the dot product. Strides are in elements. If this call copies only a part of a
-/// larger array, `part_of` is the number of elements of that larger array. The larger of `part_of`
-/// and the number of elements of this call determines whether the copy uses non-temporal stores.
+/// where "." is the dot product. Strides are in elements. If other copies run at about the same
+/// time, `part_of` is the number of elements that all copies together write. The larger of
+/// `part_of` and the number of elements of this call determines whether the copy uses non-temporal
+/// stores.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
                   std::int64_t part_of = 0) {
   static_assert(std::is_trivially_copyable_v<T>);
-  using word = detail::copied_as<sizeof(T)>;  // only ever read and written by memcpy
+  using word = detail::copied_as<sizeof(T)>;  // moved by memcpy, copy_n or vector stores
   if constexpr (std::is_void_v<word>) {
     detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides,
                                                 part_of);

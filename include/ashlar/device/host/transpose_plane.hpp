@@ -55,8 +55,8 @@ struct square {
   // A step of the recursive transposition. The matrix consists of squares of side 2 Step, and each
   // of these squares consists of four blocks of side Step. The step swaps the two off-diagonal
   // blocks of each square. This function performs the swap for two rows: `upper` is a row of the
-  // upper blocks, and `lower` is the row Step below it. The right parts of `upper` are swapped with
-  // the left parts of `lower`.
+  // upper blocks, and `lower` is the row that is Step rows below `upper`. The right parts of
+  // `upper` are swapped with the left parts of `lower`.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;

@@ -47,8 +47,9 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// Does the same as transpose_plane, but with non-temporal stores. The caller must call
-/// stream_fence() afterwards. Only this fence orders the non-temporal stores before later stores.
+/// Does the same as transpose_plane, but with non-temporal stores. Combine must be assign_run. The
+/// caller must call stream_fence() afterwards. Only this fence orders the non-temporal stores
+/// before later stores.
 template <class Combine, class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {

@@ -12,8 +12,9 @@
 //                         are added in an order that depends only on the extents
 //
 // To add up a line, a block goes through it in tiles. A thread adds up 8 adjacent elements of the
-// tile. Then the block computes the sums of all threads before each thread (a scan by Hillis and
-// Steele, "Data parallel algorithms", 1986), and each thread adds its elements to this sum.
+// tile. Then the block computes, for each thread, the sum of all elements of the earlier threads
+// (by the scan of Hillis and Steele, "Data parallel algorithms", 1986). Each thread adds its
+// elements to this sum, one after another.
 
 #include <cstdint>
 
@@ -104,7 +105,7 @@ struct cumulate_by_block {
     std::int64_t const tile = std::int64_t{block.threads()} * elements;
     for (std::int64_t i = block.index(); i < lines; i += block.count()) {
       division const line(i, of.inner);
-      A before(0);  // the sum of the tiles before
+      A before(0);  // the sum of the earlier tiles
       for (std::int64_t first = 0; first < of.extent; first += tile) {
         block.each([&](int t) {
           A sum(0);

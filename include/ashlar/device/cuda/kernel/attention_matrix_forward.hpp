@@ -5,9 +5,9 @@
 
 // The attention forward pass for bfloat16 on tensor cores, with the arrays and the recurrence of
 // attention.hpp. A block has 128 query rows of one head, and each of the 4 warps of the block has
-// 32 of these rows. Four neighbouring threads share a row and hold the maximum and the sum of the
-// row. Warps exchange no data. They only share tiles of 64 keys, and of the 64 values of the same
-// tokens. Tile j needs three barriers:
+// 32 of these rows. Four neighbouring threads share a row. Each of them has the maximum of the row
+// and a partial sum, and these sums are added at the end. Warps exchange no data. They only share
+// tiles of 64 keys, and of the 64 values of the same tokens. Tile j needs three barriers:
 //
 //   barrier 1   Keys j have arrived. Values j are copied while S = Q K^T is computed.
 //   barrier 2   No warp reads keys j any more. Keys j + 1 are copied while P V is computed.

@@ -19,8 +19,8 @@
 //   128   32 / 32                           73 KiB / 146 KiB
 //   256   32 / not supported               137 KiB
 //
-// If a block needs more shared memory than the device has for one (sm_86, sm_89 and sm_120 have 99
-// KiB), the launcher refuses the launch.
+// If a block needs more shared memory than the device permits for a block (99 KiB on sm_86, sm_89
+// and sm_120), the launcher refuses the launch.
 
 #include <cstdint>
 

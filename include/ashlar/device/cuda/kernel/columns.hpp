@@ -34,7 +34,8 @@
 namespace ashlar::cuda {
 
 /// Returns the number of rows of a chunk: the least multiple of `unit` for which there are at most
-/// max(1, 2^19 / cols) chunks. The sums of one chunk are one row of the workspace.
+/// max(1, 2^19 / cols) chunks. The sums of one chunk are one row of the workspace, so all rows of
+/// the workspace together have at most max(cols, 2^19) elements.
 constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t cols, std::int64_t unit) {
   std::int64_t const most = cols == 0 || cols > 524288 ? 1 : 524288 / cols;
   std::int64_t const units = (rows + most * unit - 1) / (most * unit);

@@ -4,16 +4,16 @@
 #pragma once
 
 // Device kernels that make one value of each line x[o, .., i] of an array x [outer, extent, inner]:
-// a sum, an extremum, or the index of an extremum. What is made of a line is a fold, a type with
-// these members:
+// a sum, an extremum, or the index of an extremum. The type of `fold` defines this value by these
+// members:
 //
 //   fold.none()              the value of no elements, of type Fold::value
 //   fold.of(x, k)            the value of element x, which has index k in its line
 //   Fold::combine(a, b)      the value of the elements of both a and b
 //   Fold::result(a)          the result that is stored for a
 //
-//   one_thread_per_line   one thread for each line. It combines the elements of each
-//                         combined_at_once values of k, and then these values, in the order of k
+//   one_thread_per_line   one thread for each line. It combines groups of combined_at_once
+//                         elements, and then the values of the groups, in the order of k
 //   otherwise             one block for each line, which combines the values of its threads in an
 //                         order that depends only on the extents
 
@@ -32,7 +32,7 @@ struct folded_lines {
   std::int64_t extent, inner;
   Result* y;
 
-  /// Returns the value of every `step`-th element of line i, from element `first` on.
+  /// Returns the combined value of every `step`-th element of line i, from element `first` on.
   ASHLAR_HD typename Fold::value value_of(std::int64_t i, std::int64_t first, int step) const {
     division const line(i, inner);
     T const* const elements = x + line.quotient * extent * inner + line.remainder;

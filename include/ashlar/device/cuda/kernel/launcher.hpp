@@ -94,8 +94,8 @@ inline unsigned launched_blocks(char const* name, std::int64_t count) {
   return static_cast<unsigned>(count);
 }
 
-/// Throws ashlar::error for a kernel whose thread blocks need more shared memory than the device
-/// has for one.
+/// Throws ashlar::error for a kernel whose thread blocks need `bytes` bytes of shared memory each.
+/// The device permits `most` bytes.
 [[noreturn]] inline void refuse_shared_memory(char const* name, std::int64_t bytes,
                                               std::int64_t most) {
   throw error(name, "a thread block needs " + std::to_string(bytes) +

@@ -134,7 +134,8 @@ constexpr std::int64_t layer_norm_chunk_rows(std::int64_t rows, std::int64_t col
   return rows_of_chunk(rows, cols, 16);
 }
 
-/// Returns whether rows of `cols` elements are short enough for layer_norm_backward_in_chunks.
+/// Returns whether layer_norm_backward_in_chunks can process rows of `cols` elements. Such rows
+/// consist of whole packs, at most 512.
 template <class T>
 bool fits_in_chunks(std::int64_t cols) {
   return cols % widest<T> == 0 && cols / widest<T> <= 512;

@@ -30,7 +30,7 @@ struct layer_norm_backward_op {
   A const* rstd;
   T const* gamma;
   std::int64_t cols;
-  A share_of_column;
+  A share_of_column;  // 1 / cols
   T* dx;
 
   static ASHLAR_HD partial combine(partial const& a, partial const& b) {

@@ -37,7 +37,7 @@
 //   longer, or not aligned      up to 1024   twice, the second time from the cache: a long row gets
 //                                            many threads, so that few rows share the cache
 //
-// Without Op::kept, each element is read once, and a row gets at most 256 threads, because on a
+// Without Op::kept, each element is read once, and a row gets at most 256 threads. On a
 // multiprocessor, eight blocks of 256 threads wait less for memory than two blocks of 1024.
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack:
@@ -50,8 +50,8 @@
 // An op must not declare Op::any_row if all rows share one of its arrays, for example gamma of a
 // layer norm.
 //
-// The order in which partial results are combined depends on the number of columns and on whether
-// the columns are read in packs.
+// The order in which partial results are combined depends on the number of columns, on whether the
+// columns are read in packs, and on where in a pack the row begins.
 
 #include <cstdint>
 

@@ -9,7 +9,6 @@
 //
 //   row_dot                  dot[r] = sum_c a[r, c] b[r, c]          all-reduce by sum
 //   softmax_backward_apply   dx = y (dy - dot), where dot is row_dot of dy and y
-//   softmax_backward         both in one launch, for complete rows
 //
 // dx may be dy.
 

@@ -25,7 +25,8 @@ inline constexpr std::int64_t sum_workspace = 1024;
 namespace detail {
 
 /// Returns the number of elements of one part of an array of n elements. A block of 256 threads
-/// sums one part. A part has at least 8192 elements, and there are at most sum_workspace parts.
+/// sums one part. All parts except the last one have at least 8192 elements, and there are at most
+/// sum_workspace parts.
 constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;
   std::int64_t const even = (n + sum_workspace - 1) / sum_workspace;
