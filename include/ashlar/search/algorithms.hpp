@@ -27,11 +27,12 @@
 
 namespace ashlar::search {
 
-/// Runs optimal() behind the common interface of search algorithms. One evaluation is one pass over
-/// the chain. If the search finishes, the result is what optimal() returns, which is the optimum if
-/// its gap is 0. If the search ends early, the result is the best plan found so far. options.seed
-/// and options.whole_space have no effect. Throws ashlar::error like optimal(), and if the search
-/// is cancelled before it finds a plan.
+/// Runs optimal() behind the common interface of search algorithms. One evaluation is one run of
+/// dynamic programming or label setting, or one priced plan if problem::overlap is set. If the
+/// search finishes, the result is what optimal() returns, which is the optimum if its gap is 0. If
+/// the search ends early, the result is the best plan found so far. options.seed and
+/// options.whole_space have no effect. Throws ashlar::error like optimal(), and if the search is
+/// cancelled before it finds a plan.
 template <int N>
 basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,
                       options const& o = {}) {

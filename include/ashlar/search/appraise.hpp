@@ -9,10 +9,10 @@
 //   search::appraise(net, search::megatron(net, t, m), m).gap
 //
 // The gap is the largest fraction of the plan's time that another plan can save. The bound holds
-// for all plans on the same mesh whose choices choices.hpp lists for the problem. A plan from
-// elsewhere may have other storage, or gradients that are encoded, in rows, delayed or owned by one
-// rank. If such a plan is faster than the bound, no bound is known: the gap is 1. Plans on other
-// meshes may be faster.
+// for all plans on the same mesh that take their choices from choices.hpp. A plan from elsewhere
+// may have other storage, or gradients that are encoded, in rows, delayed or owned by one rank. If
+// such a plan is faster than the bound, no bound is known: the gap is 1. Plans on other meshes may
+// be faster.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/branch_limits.hpp>
@@ -24,8 +24,8 @@ namespace ashlar::search {
 /// Returns the plan with its predictions, a lower bound and the gap. The options `permits`,
 /// `whole_space` and `lower_bound` affect the bound. `on_progress` is called. All other options
 /// have no effect. Throws ashlar::error if `chosen` is not a plan of `net`, if a layer does not
-/// support its placement, if `net` has branches, or if the plan needs more than m.memory bytes per
-/// rank.
+/// support its placement, if `net` has branches or a tied parameter without prescribed storage, or
+/// if the plan needs more than m.memory bytes per rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {

@@ -155,7 +155,8 @@ class assign_axes {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  /// Returns the ways to place element i of the chain after partial plan l, most promising first.
+  /// Returns the ways to place element i of the chain after partial plan l. Those that agree most
+  /// with earlier elements come first.
   std::vector<axis_assignment> ways_after(int l, int i, layer_choice const& before, int outer) {
     placed_before last;
     if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};

@@ -24,7 +24,7 @@
 //   h, b   the seconds of the forward passes (h) or of both passes (b) of one micro-batch in all
 //          earlier stages
 //   g      the seconds of what follows the passes of the stage: the synchronization of its
-//          gradients, and the crossings of tied parameters to the part of their later use
+//          gradients, and the crossings there and back of tied parameters whose later use is here
 //
 // So later stages are best a little shorter than earlier ones. These bounds do not count transfers
 // between stages. Transfers depend on where the other stages begin, and only make a step longer.
@@ -356,7 +356,7 @@ class cut_search {
     return true;
   }
 
-  /// Prices a cut with the order of passes of the best cut so far. Returns whether it is faster.
+  /// Tries a cut with the order of passes of the best cut. Returns whether the new cut is faster.
   bool keep_order(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     auto const skips = net_.skips(cut, shape_);

@@ -16,8 +16,8 @@
 //
 // F and B are computed for elements outside residual blocks and for whole blocks. They count the
 // moves between two consecutive residual blocks as free. For a choice inside a block, F and B are
-// the least values over all choices of the block's ends. The remaining choices contain every
-// optimal plan.
+// the least values over all choices of the block's ends. Every optimal plan consists of remaining
+// choices.
 //
 // For some choices of a block's ends, D is replaced by the exact cost. These choices are taken in
 // ascending order of D, at least `few` of them, until the next D is no less than the least exact
@@ -25,9 +25,9 @@
 // second round repeats the procedure on the remaining choices, with exact costs for all choices of
 // blocks' ends.
 //
-// If the caller gives no U, it is the cost of the best plan in which every residual block that lies
-// in no other block takes one of its few cheapest choices. Blocks whose ends belong to one class
-// may also take each other's cheapest choices.
+// If the caller gives no U, then U is the cost of the best plan in which every residual block that
+// lies in no other block takes one of its `few` cheapest choices. Blocks whose ends belong to one
+// class may also take each other's cheapest choices.
 
 #include <algorithm>
 
@@ -74,7 +74,9 @@ class bounded_choices {
   }
 
  private:
-  static constexpr int few = 8;  ///< choices per residual block that are tried to find a good plan
+  /// The least number of choices of a residual block's ends for which the exact cost is computed.
+  /// The `few` cheapest ones are tried to find a good plan.
+  static constexpr int few = 8;
 
   struct block {
     int begin;

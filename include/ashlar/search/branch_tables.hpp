@@ -41,8 +41,8 @@ class branch_tables {
     return tables_.back().across.data();
   }
 
-  /// Returns the least costs of everything after the begin of a branch, for each of its n choices.
-  /// `value` has the costs from the end on, for each choice of the end.
+  /// Returns the least costs of everything after the begin of a branch, for each of the begin's n
+  /// choices. `value` has the costs from the end on, for each choice of the end.
   static constexpr scratch<double> back(double const* across, int n, scratch<double> const& value) {
     scratch<double> result(static_cast<std::size_t>(n), unreachable);
     for (double& least : result)

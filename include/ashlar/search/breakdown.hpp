@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes the seconds and bytes of a plan, element by element. An element is a layer, or the begin
-// or end of a residual block. explain, diff and the HTML page of a plan show these figures. The
-// figures are for one step on the busiest rank, with all micro-batches.
+// Computes the seconds and bytes of a plan, element by element (step/problem.hpp). The figures are
+// for one step on the busiest rank, with all micro-batches. explain, diff and the HTML page of a
+// plan show them.
 //
 //   work              computation
 //   activations       moves of the element's input x (from y of the element before), of its

@@ -34,7 +34,8 @@ std::vector<int> equal_limits(basic_problem<N> const& net, repeated_blocks const
   return blocks.count % stages == 0 ? stage_limits(net, blocks, stages) : std::vector<int>{};
 }
 
-/// Returns whether a schedule exists for a candidate with this number of micro-batches.
+/// Returns whether the schedule `choice` exists for a candidate with this number of micro-batches.
+/// If the candidate has one part, only schedules of one stage with whole backward passes exist.
 template <int N>
 bool permits(pipeline_candidate<N> const& c, schedule_choice const& choice, int micro_batches) {
   return c.parts > 1 ? choice.permits(c.parts, micro_batches) : is_plain(choice);

@@ -4,8 +4,9 @@
 #pragma once
 
 // Describes a planning problem on a mesh by numbers: the costs of each element's choices, and for
-// each pair of neighbours a matrix with the costs of their boundary. An element is a layer, or the
-// begin or end of a residual block. Every search algorithm only adds up these numbers.
+// each pair of neighbours a matrix with the costs of their boundary. An element is a layer, an end
+// of a residual block, or the begin, turn or end of a branch. Every search algorithm only adds up
+// these numbers.
 //
 // Elements with the same layer and the same permitted choices form a class. Choices, costs and
 // matrices are computed once per class or pair of classes, so copies of a block need no more work.

@@ -89,8 +89,8 @@ class chain_path {
   }
 
   /// A branch ends at element `end` with choice s. Writes the optimal choices of the elements
-  /// inside the branch and of its turn, and returns the optimal choice of its begin. values[i] has
-  /// the optimal costs up to each choice of element i, where i is the begin of the branch.
+  /// inside the branch and of its turn, and returns the optimal choice of its begin. The entry of
+  /// `values` for the begin has the optimal costs up to each choice of the begin.
   constexpr int trace_branch(int end, int s, scratch<scratch<double>> const& values,
                              scratch<int>& choice) {
     int const begin = model_.partner(end), turn = model_.partner(begin);

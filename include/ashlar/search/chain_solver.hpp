@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes the exact optimum of a chain by dynamic programming (the Viterbi recurrence). An element
-// of the chain is a layer, or the begin or end of a residual block. V_i[k] is the least cost of the
-// elements up to i if element i takes choice k.
+// of the chain is a layer, an end of a residual block, or the begin, turn or end of a branch.
+// V_i[k] is the least cost of the elements up to i if element i takes choice k.
 //
 //   layer      V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
 //   residual   Begin and end take the same choice r, so V_end[r] = V_begin[r] + inside[r]. Here
@@ -95,8 +95,8 @@ class chain_solver {
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
     // There are two ways to compute the results. The usual one is to compute them for all r at
     // once, through the element `cut` inside the block that has the fewest choices. For each choice
-    // of `cut`, one pass goes from `cut` to each end of the block. If the ends have even fewer
-    // choices than `cut`, it is faster to compute the result for each r alone.
+    // of `cut`, the recurrence runs once from `cut` to each end of the block. If the ends have even
+    // fewer choices than `cut`, it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {

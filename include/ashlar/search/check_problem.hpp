@@ -6,8 +6,8 @@
 // Checks a problem at the start of every search, so that nothing overflows later:
 //
 //   elements   The chain has at least one element. The begin and the end of a residual block refer
-//              to each other, as do the begin, the turn and the end of a branch. The end joins two
-//              tensors whose extents allow it.
+//              to each other, as do the begin, the turn and the end of a branch. The end can join
+//              tensors of the extents of its two inputs.
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0

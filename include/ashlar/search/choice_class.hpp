@@ -178,8 +178,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
   if constexpr (Paths::orders != shard_orders::all) {
-    // There are many choices here. They are compared in ascending order of weight, because a choice
-    // can only be dominated by one of no larger weight.
+    // Meshes of many axes are searched without shard order, so there are many choices here. They
+    // are compared in ascending order of weight, because no choice dominates one of less weight.
     scratch<int> sorted(size);
     std::vector<int> kept;
     for (int j = 0; j < n; ++j) sorted.data()[j] = j;

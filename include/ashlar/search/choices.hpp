@@ -109,8 +109,8 @@ constexpr bool next_order(axis_order& order) {
 }
 
 /// Returns the choice that uses row rows[a] of the layer's signature table on each axis a. Shards
-/// nest in the given order of the axes. Parameters are stored in the placements in which they are
-/// used.
+/// nest in the given order of the axes. Parameters have replicated storage (top of this file) or
+/// the storage that the spec prescribes.
 constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& rows,
                                        axis_order const& order) {
   training_row const* const table = spec.rows.items;

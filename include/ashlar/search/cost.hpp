@@ -122,7 +122,7 @@ class element_prices {
                                              prices.mesh(), prices.priced_on()));
       } else if (when == phase::renew) {
         take(when, spent::parameter, prices.move(of.tables_.items[index].value, from, to));
-      } else {  // store -> use: the forward pass computes the price for all passes
+      } else {  // store -> use: priced in phase forward, and the same in the other phases
         if (when == phase::forward)
           gathered.push_back(prices.move(of.tables_.items[index].value, from, to));
         take(when, spent::parameter, gathered.items[index]);

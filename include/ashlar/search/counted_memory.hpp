@@ -20,8 +20,9 @@
 //   elements after it       the bytes that they hold for the whole step
 //
 // The fullest element is found as follows. For each layer, this sum is computed as if that layer
-// were the fullest element. Each term takes its least value over the choices of its element. The
-// layer with the largest sum is the fullest element.
+// were the fullest element, but without the bytes held for the whole step. Each term takes its
+// least value over the choices of its element. The layer with the largest sum is the fullest
+// element.
 
 #include <algorithm>
 
@@ -112,7 +113,7 @@ class counted_memory {
   }
 
   scratch<entry> elements_;
-  std::int64_t lasting_ = 0, counted_ = 0;  ///< sums of these members over all elements
+  std::int64_t lasting_ = 0, counted_ = 0;  ///< sums of entry::lasting and entry::counted
 };
 
 }  // namespace ashlar::search

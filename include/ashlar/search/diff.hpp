@@ -12,9 +12,9 @@
 //                                         into work, activations, ... as in breakdown.hpp
 //   std::cout << d;                       prints totals, then elements, largest difference first
 //
-// An element is a layer, or the begin or end of a residual block. The cost of a move between two
-// elements belongs to the element that receives the tensor. Elements with equal differences (the
-// copies of a repeated block) are printed as one line.
+// The cost of a move between two elements (step/problem.hpp) belongs to the element that receives
+// the tensor. Elements with equal differences (the copies of a repeated block) are printed as one
+// line.
 
 #include <ashlar/search/element_difference.hpp>
 #include <ashlar/search/explain_text.hpp>

@@ -62,7 +62,7 @@ class label_search : public label_set<N> {
   ///   priced   a solver of the chain in which each byte costs `price` seconds. If null, the search
   ///            ignores time and finds the plan of least memory
   ///   counted  selects the bytes that cost `price`; their sum is a lower bound of a plan's memory
-  ///   known    the weight of the best known plan
+  ///   known    only plans of less weight are searched for
   ///   width    the most labels (partial plans) that are stored per choice of an element
   ///   effort   the most labels that are made
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
@@ -346,8 +346,8 @@ class label_search : public label_set<N> {
   }
 
   chain_memory<N> memory_;
-  /// Per begin of a branch and choice of this begin: what next_of_branch() filled in when a label
-  /// was last extended by this begin with this choice. across() computes `around` again for its own
+  /// Per begin of a branch and choice of this begin: what was known of the branch when a label was
+  /// last extended by this begin with this choice. across() computes `around` again for its own
   /// labels.
   scratch<scratch<branch_so_far>> begun_;
 };

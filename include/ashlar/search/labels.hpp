@@ -44,9 +44,8 @@ class label_set {
       : model_(model), counted_(counted), priced_(priced), price_(price), limit_(limit),
         known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Returns whether a plan can be better than the best known one if its first elements have the
-  /// weight `time` and `counted` bytes of counted memory. `rest` is the least cost of all later
-  /// elements.
+  /// Returns whether a plan can have less weight than known_ if its first elements have the weight
+  /// `time` and `counted` bytes of counted memory. `rest` is the least cost of all later elements.
   constexpr bool is_below(double time, std::int64_t counted, double rest) const {
     return time + price_ * double(counted - limit_) + rest < known_;
   }

@@ -38,7 +38,7 @@ namespace ashlar::search {
 ///     cannot be cut into that many stages.
 ///   - A requested number of micro-batches is below 1, or net_of(m) returns a chain with a number
 ///     of micro-batches other than m.
-///   - There are more micro-batches than elements of a program (most_repeated_elements).
+///   - A requested number of micro-batches is above most_repeated_elements (step/build.hpp).
 ///   - net_of(m) returns a chain whose micro-batches take turns, or with problem::overlap set.
 ///   - A requested schedule does not exist, or none of the requested schedules is possible with any
 ///     of the numbers of parts and micro-batches.

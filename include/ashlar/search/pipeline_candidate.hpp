@@ -37,8 +37,8 @@ struct pipeline_options {
   /// need more are not tried.
   int in_flight = 0;
   /// Placements that the plan must have (pin.hpp), on the mesh of one part. That mesh has all axes
-  /// of the whole mesh. The extent of the axis that the parts divide is divided by the number of
-  /// parts there. A pin says nothing about an axis of extent 1.
+  /// of the whole mesh, but the axis that the parts divide is shorter, and may have extent 1. A pin
+  /// says nothing about an axis of extent 1.
   std::vector<pin> pins{};
 };
 

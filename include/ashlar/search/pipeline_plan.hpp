@@ -15,9 +15,9 @@
 //   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
 //                     min(m, s - j) for m micro-batches and s stages under 1F1B
 //   costs_of(p)       the seconds of all stages, from which the schedule is priced
-//   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
-//                     the lowest numbers, because a plan stores only how many segments it
-//                     recomputes, and these are always the ones with the lowest numbers
+//   chain_of(net, p)  the net with renumbered segments. A plan stores only how many segments it
+//                     recomputes: those with the lowest numbers. So the segments that the stages
+//                     recompute get the lowest numbers
 
 #include <algorithm>
 #include <vector>

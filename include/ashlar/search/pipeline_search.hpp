@@ -184,9 +184,9 @@ class pipeline_search {
     a.order = first_order(c, choice, m, costs.model, limits);
     a.limits = std::move(limits);
     // These placements may fit if the stages recompute segments. Other placements are seldom much
-    // faster than that, so the stages are searched alone only if this pipeline is nearly as fast as
-    // the best one. If these placements do not fit even with recomputation, the reason is seldom
-    // the schedule, so the stages are then searched alone for one schedule only.
+    // faster, so the stages are searched alone only if this pipeline is nearly as fast as the best
+    // one. If these placements do not fit even with recomputation, the reason is seldom the
+    // schedule. So the stages are then searched alone for one schedule only.
     if (auto const again = recompute_to_fit(costs.model, a.limits, a.order, machine_.memory)) {
       auto const p = offer(c, c.chosen, a.limits, *again, a.order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);
@@ -293,8 +293,8 @@ class pipeline_search {
   }
 
   /// Raises the lower bound of all pipelines: searches more stages of the candidate of least bound,
-  /// as long as this may raise the bound. Makes at most eight rounds per pipeline whose stages were
-  /// searched alone before.
+  /// as long as this may raise the bound. Makes at most eight rounds for each time that
+  /// search_alone has planned the stages of a pipeline.
   void raise_bound() {
     for (int left = 8 * searched_; left > 0; --left) {
       auto const [k, least] = least_of_all();
@@ -341,7 +341,7 @@ class pipeline_search {
   best_pipeline best_;
   // Candidates whose plans do not fit even if all segments are recomputed.
   std::set<candidate const*> unfit_;
-  int searched_ = 0;  // the number of pipelines whose stages were searched alone
+  int searched_ = 0;  // how often search_alone has planned the stages of a pipeline
   // The error for the last mesh of one part on which no plan satisfies the pins.
   std::exception_ptr unpinnable_;
 };

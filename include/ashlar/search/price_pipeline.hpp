@@ -12,7 +12,7 @@
 //
 // The busiest part is the one whose passes and synchronization take longest. The bubble is the rest
 // of T on this part. The memory follows from the order of passes (pipeline_memory.hpp). With one
-// stage, T and memory equal those of a plan without stages (defined in step/problem.hpp).
+// stage, T and memory equal those of a plan without stages.
 //
 // At a boundary between parts, the activation and its gradient cross from a placement on one part
 // to a placement on the other part, as crossing_prices.hpp plans. The input of a skip between

@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes lower bounds of the cost of a residual block by relaxation. The exact cost requires that
-// both ends take the same choice. Computing it takes one pass over the inner elements for each
-// choice of the ends. The bounds take only one pass per inner element.
+// both ends take the same choice. Computing it takes one run of dynamic programming for each choice
+// of the ends. The bounds take only one run for each inner element.
 //
 //   bound[r]     for choice r of the two ends. A path through the block is split at one inner
 //                element e. Its two halves may take different choices of e, so the sum below is a

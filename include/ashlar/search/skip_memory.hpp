@@ -7,11 +7,11 @@
 // added to the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in
 // memory from the forward pass that makes it to the pass that reads it:
 //
-//   part of the end     every x that has been made and not yet been read, and one more, whose
-//                       receive begins ahead. If the forward pass of the end runs again in the
-//                       backward pass, x is in memory until that second run
-//   part of the begin   two: the x that a pass is making, and the one before it, which is being
-//                       sent
+//   on the end's part     every x that has been made and not yet been read, and one more, whose
+//                         receive begins ahead. If the forward pass of the end runs again in the
+//                         backward pass, x is in memory until that second run
+//   on the begin's part   two: the x that a pass is making, and the one before it, which is being
+//                         sent
 //
 // If both ends are on one part, nothing is sent, and only the x that have not been read yet count.
 // The gradient of x counts in the same way, with the roles of the two parts exchanged. How many x

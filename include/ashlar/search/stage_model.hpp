@@ -137,7 +137,7 @@ class stage_model {
     return {price(whole_[skip.begin].y, whole_[skip.end].x),
             price(whole_[skip.end].dx, whole_[skip.begin].dy)};
   }
-  /// Returns the skips between stages.
+  /// Returns the skips whose begin and end are on different stages.
   std::vector<cut_skip> skips_between(std::vector<int> const& limits) const {
     return cut_skips(chain_, limits);
   }

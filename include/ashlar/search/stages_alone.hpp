@@ -59,7 +59,7 @@ basic_plan<N> planned(Layout const& layout, basic_problem<N> const& chain, topol
   else return layout(chain, t, m);
 }
 
-/// Whether a layout can be given a filter, and so obeys pins.
+/// Says whether a layout takes a filter, and so can obey pins.
 template <class Layout, int N>
 inline constexpr bool takes_filter =
     std::is_invocable_v<Layout const&, basic_problem<N> const&, topology const&, machine const&,

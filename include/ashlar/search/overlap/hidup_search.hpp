@@ -209,8 +209,8 @@ class hidup_search {
   std::vector<node> nodes_;
 };
 
-/// Returns whether a choice splits its tensors along one dim at a time, as HiDup does: it has the
-/// same row on every axis.
+/// Returns whether a choice splits each of its tensors along at most one dim, as HiDup does: the
+/// choice has the same row on every axis.
 inline bool splits_one_dim(layer_choice const& c, topology const& t) {
   int first = -1;
   for (int a = 0; a < t.axes(); ++a) {

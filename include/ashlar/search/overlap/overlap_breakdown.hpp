@@ -80,7 +80,7 @@ inline std::vector<overlap_line> overlap_lines(overlap_breakdown const& b,
         line.time.communication += own.communication;
         line.time.exposed += own.exposed;
       }
-      // If the two sums are equal, rounding can make their difference slightly different from 0.
+      // If all communication is exposed, rounding can make hidden() slightly different from 0.
       if (line.time.hidden() < 1e-9 * line.time.communication)
         line.time.exposed = line.time.communication;
       lines.push_back(line);

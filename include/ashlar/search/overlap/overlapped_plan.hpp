@@ -10,8 +10,8 @@
 //
 //   serial plan   The plan of least serial seconds (optimal.hpp) is priced first.
 //   known plans   Plans that HiDup's search (hidup_search.hpp) finds are priced: one that splits
-//                 one dim at a time, if two micro-batches take turns, and a data-parallel one,
-//                 whose gradients overlap best.
+//                 each tensor along one dim, if two micro-batches take turns, and a data-parallel
+//                 one, whose gradients overlap best.
 //   candidates    turn_search.hpp lists plans in ascending order of a lower bound of their seconds.
 //   pricing       Candidates are priced until the next bound is not below the seconds of the best
 //                 plan, or until `most_priced` candidates have been priced.
@@ -20,10 +20,10 @@
 // of all plans with this number of turns. In all other cases the bound counts only the
 // computations.
 //
-// Each priced plan counts as one evaluation in the budget of the watch (algorithm.hpp). When this
-// budget ends, the result is the best plan so far, with the bound that has been proved until then.
-// The plan of least serial seconds is always priced. The watch's effort (search_effort.hpp) limits
-// the labels (partial plans) of all searches.
+// The serial plan is always priced. Each other priced plan counts as one evaluation in the budget
+// of the watch (algorithm.hpp). When this budget ends, the result is the best plan so far, with the
+// bound that has been proved until then. The watch's effort (search_effort.hpp) limits the labels
+// (partial plans) of all searches.
 
 #include <algorithm>
 #include <cstdint>

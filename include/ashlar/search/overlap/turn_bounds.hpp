@@ -127,8 +127,8 @@ class turn_bounds {
   /// A sum of two means, one for each pass. In the mean of pass p, the load of the link has the
   /// coefficient share[p]. In the last `joint` elements only the work counts, so moves behind the
   /// first of these elements do not count. There are four tables to_come[s], each with the least
-  /// values over all later elements. In table s, bit p says whether a tensor whose move counts
-  /// moves in pass p behind the element. `of_chain` is the least value over the whole chain.
+  /// values over all later elements. Bit p of s says whether a move that counts follows in pass p.
+  /// `of_chain` is the least value over the whole chain.
   struct mean_of_passes {
     int link, joint;
     double share[2];

@@ -55,8 +55,8 @@ struct turn_result {
 struct turn_options {
   /// The search ignores results of this many seconds or more.
   double limit = std::numeric_limits<double>::infinity();
-  /// The most labels that are kept for one choice of one element. Labels with the least bounds are
-  /// kept. lost() returns the least bound of the labels that are dropped.
+  /// The most labels that are kept for one choice of one element: half of them those of least
+  /// bound, half those of least work. lost() returns the least bound of the dropped labels.
   int labels = 4000;
   /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
   /// label is also dropped if it is at most tolerance / (2 · number of elements) seconds better
@@ -194,7 +194,7 @@ class turn_search {
     }
     // Of the moves at the last boundary, only the move of this micro-batch must have ended. If the
     // gradient of the weights is computed beside this move, the move need not end before this
-    // computation ends. If the element has no work, this may be the gradient of a later element.
+    // computation ends. If the element has no work, a later element may compute such a gradient.
     int const others = std::max(0, moved_by_pass() - 1);
     wait_for_weights(l.forward, l, 0, 0, others);
     double const after = own.after_weights[at];
@@ -223,7 +223,7 @@ class turn_search {
     for (int k = 0; k < turn_links; ++k) {
       double const each = m.on(k);
       // By the end of a micro-batch's move, the link has carried all moves of the pass so far. With
-      // several groups, weights move in only one of the groups whose seconds the state counts.
+      // several groups, this holds for one group only, because weights do not move in the others.
       for (int b = 0; b < turns() && is_one(); ++b)
         pass.ready[b] = std::max(pass.ready[b], l.moved[p][k] + (b + 1) * each);
       l.last[p][k] = each;
@@ -340,8 +340,8 @@ class turn_search {
   }
 
   /// Drops dominated labels, and labels beyond the permitted number. If there are too many labels,
-  /// keeps those of least bound and those of least work, half of each. The bounds of many labels
-  /// are equal, because they say more about the rest of the chain than about the label.
+  /// keeps those of least bound and those of least work, half of each. The bound alone does not
+  /// suffice: many labels have equal bounds, which mostly come from the rest of the chain.
   void drop(std::vector<label>& list) {
     std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
     std::stable_sort(list.begin(), list.end(), [](label const& a, label const& b) {

@@ -68,9 +68,9 @@ struct turn_times {
     open = late = 0;
   }
 
-  /// Returns the most seconds by which this state is later than another one, whatever follows,
-  /// except that work to come might run beside a move only in the other state. The result is
-  /// negative if this state is earlier.
+  /// Returns the most seconds by which this state is later than another one, whatever follows. The
+  /// result is negative if this state is earlier. It does not hold if work to come can run beside
+  /// the last move in the other state, but not in this one.
   constexpr double behind(turn_times const& other, int turns) const {
     // Micro-batch k ends the open stage at the largest of processor + (k + 1) (open + more) and,
     // for j <= k, ready[j] - late + (k - j + 1) (open + more). Here `more` is work to come. The
