@@ -140,8 +140,8 @@ part() {
 
 csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
 sizes=()
-# brief <option>...: with --tiny, makes these the size options of the next part. Otherwise the next
-# part has no size options.
+# brief <option>...: with --tiny, makes these the size options of all parts until the next call of
+# brief. Without --tiny, these parts have no size options.
 brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
 
 run_parts() {

@@ -103,7 +103,7 @@ noise() {
     }' "$figures/noise.csv"
 }
 
-# limited: prints one row for each search under a memory limit.
+# limited: prints one row for the search without a memory limit, and one for the search under it.
 limited() {
   awk -F, '
     NR == 1 {

@@ -195,7 +195,7 @@ void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes,
     table.push_back({kind, g.members, bytes, g.where, best.use});
 }
 
-/// Prints the line above the table: a column for each algorithm.
+/// Prints the heading of the table, which has a column for each algorithm.
 void print_head(int ranks) {
   std::printf(
       "%d ranks. Pairwise in microseconds, then how many times as fast the other algorithms and "

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs headers, the sources of ashlar::compiled, exported targets, config and version files, and
-# our find modules.
+# the find modules of CBLAS and NCCL.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

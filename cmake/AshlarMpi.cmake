@@ -14,7 +14,8 @@ set(ASHLAR_MPI "" CACHE STRING "openmpi or mpich, where both are installed; empt
 set_property(CACHE ASHLAR_MPI PROPERTY STRINGS "" openmpi mpich)
 
 # ashlar_find_mpi_program(<variable> <name> <family> [folder...]): finds the program
-# <name>.<family>, as Debian names it, or <name> in one of the folders.
+# <name>.<family>, as Debian names it, or <name> in one of these folders or in those of Fedora and
+# Homebrew.
 function(ashlar_find_mpi_program variable name family)
   string(REPLACE openmpi open-mpi brew "${family}")
   find_program(${variable} NAMES "${name}.${family}" HINTS ${ARGN})

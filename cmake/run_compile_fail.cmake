@@ -104,7 +104,8 @@ endfunction()
 set(failed "")
 foreach(source IN LISTS CASES)
   cmake_path(GET source FILENAME name)
-  # The file is read as one string, because brackets and semicolons would be split into CMake lists.
+  # The file is read as one string, because a CMake list of its lines would be divided wrongly at
+  # brackets and semicolons.
   file(READ "${source}" text)
   if(NOT text MATCHES "ASHLAR_CONTROL")
     message(FATAL_ERROR "${name}: no `#ifdef ASHLAR_CONTROL` branch with the right spelling")

@@ -13,8 +13,8 @@
 // Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Our plan is
 // also the best over many meshes: within each link tier (inside a node, between nodes), the ranks
 // are factored into axes in every way that gives a mesh of at most three axes (option --axes). The
-// plans of the baselines Megatron and Summa are the best over all meshes of two axes. Only ratios
-// of predicted seconds are in the final table.
+// plans of the baselines Megatron and Summa are the best over all meshes of two axes. The final
+// table has ratios of predicted seconds, and no seconds.
 
 #include <cstdio>
 #include <ctime>

@@ -147,7 +147,7 @@ void breakdown(arguments const& args) {
   }
 }
 
-/// Prints table 3: the most bytes that a rank needs on one machine of 4 GPUs.
+/// Prints table 3: the most gigabytes that a rank needs on one machine of 4 GPUs.
 void memory(arguments const& args) {
   csv_file table(path_of(args, "memory"), "net,ours,hidup,data_parallel,expert_parallel");
   for (auto const& name : hidup_nets) {
@@ -157,9 +157,9 @@ void memory(arguments const& args) {
   }
 }
 
-/// Prints table 5: the seconds of plans that were searched for wrongly measured machines, divided
-/// by the seconds of the plan that was searched for the true machine. All seconds are those on the
-/// true machine.
+/// Prints table 5: the seconds of plans that were searched for wrongly measured machines, in per
+/// cent of the seconds of the plan that was searched for the true machine. All seconds are those on
+/// the true machine.
 void noise(arguments const& args) {
   csv_file table(path_of(args, "noise"), "noise,trials,mean,worst");
   cell const c{"bert-sgmoe", 2, 4, 100};

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs the communication of a training step without its computation: every redistribution in the
-// schedule of a training plan that communicates, in the order of the step. Each redistribution has
-// its own tensor.
-// With more ranks than cores, ranks then wait only for communication, not for the computation of
-// other ranks.
+// Runs the communication of a training step without its computation. The schedule of the training
+// plan lists redistributions. Those that communicate run in the order of the step, each on a tensor
+// of its own. With more ranks than cores, ranks then wait only for communication, not for the
+// computation of other ranks.
 
 #include <functional>
 #include <vector>

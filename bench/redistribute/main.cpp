@@ -9,8 +9,8 @@
 //   ASHLAR_SHARED_MEMORY=off mpirun -n 4 bench/redistribute         messages only
 //
 // A line of output is one case at one size. The size is the number of bytes of the whole tensor of
-// double. The line contains ratios (the time of another contestant divided by the library's time,
-// "ours"), some times in microseconds, and the missed targets (verdict.hpp).
+// double. The line contains ratios of times, such as bare/ours (the time of bare MPI divided by the
+// library's time), some times in microseconds, and the missed targets (verdict.hpp).
 
 #include <cstring>
 #include <iostream>

@@ -119,7 +119,8 @@ void run(example::options const& o) {
   }
   auto found = t.run(permits);
   t.line.show("");
-  t.problem.interleaved = found.plan.interleaved;  // the search may have chosen how many take turns
+  // The search may have chosen how many micro-batches take turns.
+  t.problem.interleaved = found.plan.interleaved;
   auto const searched = found.plan;
   double gap = 1;
   found.plan = example::synchronized_by(o.sync, t.problem, searched, t.machine, &gap);

@@ -31,7 +31,7 @@ double clip_of(Plan const& plan, double clip) {
 
 /// If --resume is given, continues the training in the folder of --checkpoint. Throws ashlar::error
 /// if --resume is given without --checkpoint, or if that folder contains a training but --resume is
-/// not given. Every rank must call this function.
+/// not given. Every rank must call this function. Only the rank whose `speaks` is true prints.
 template <class Trainer>
 void continue_training(Trainer& trainer, training_options const& o, bool speaks) {
   namespace checkpoint = ashlar::checkpoint;

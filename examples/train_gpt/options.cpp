@@ -14,7 +14,7 @@ namespace {
 
 /// Applies --model gpt2: gives the options that are not on the command line the values of the
 /// smallest GPT-2. The net differs from GPT-2 in two ways:
-/// - The last matrix is not shared with the embedding, unless --tied is given.
+/// - The last matrix has a bias and is not shared with the embedding, unless --tied is given.
 /// - The vocabulary is rounded up to a multiple of 128, and its first 256 entries are the bytes.
 void take_gpt2(CLI::App const& app, options& o) {
   struct {

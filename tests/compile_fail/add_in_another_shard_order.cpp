@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: the operands have different placements on one mesh axis (a broadcast operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
 
-// The operands are split by rows along both axes, but in different shard orders, so that most ranks
-// hold different rows.
+// The operands are split by rows along both axes, but in different shard orders. So a rank may have
+// other rows of x than of y.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::generator: a net that generates maps ids [batch, seq] to logits [batch, seq, vocabulary], such as nn::gpt and nn::llama.
 
-// A net whose inputs are numbers instead of token ids cannot generate tokens.
+// A net whose inputs are features instead of token ids cannot generate tokens.
 
 #include <ashlar/nn/generator.hpp>
 #include <ashlar/nn/gpt.hpp>

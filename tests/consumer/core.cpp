@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses only the planner. It compiles and links without MPI and BLAS.
+// A program that links only the planner, ashlar::core. It compiles and links without MPI and BLAS.
 
 #include <iostream>
 

@@ -21,8 +21,8 @@
 #
 #   <!-- file: gain.hpp -->         The block is this file, which programs of all pages may include.
 #   <!-- ranks: 8 -->               the number of ranks for the program
-#   <!-- run: NAME 8 ARGUMENTS -->  Before a text block: the output of another run of NAME.md's
-#                                   program.
+#   <!-- run: NAME 8 ARGUMENTS -->  Before a text block: consecutive lines of the output of
+#                                   another run of NAME.md's program.
 #   <!-- compile only: CUDA -->     The program is compiled if CUDA and NCCL are found, and not run.
 #   <!-- refused: NAME -->          The fragment must not compile at the end of NAME.md's program.
 #                                   The text block after it is part of GCC's output, except for

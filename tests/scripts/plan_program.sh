@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests the program plan. It must read the files that it writes, and its output must fit 100
+# Tests examples/plan. It must read the files that it writes, and its output must fit 100
 # columns. For each wrong input it must soon end with a non-zero exit status and the right error
 # message.
 set -uo pipefail

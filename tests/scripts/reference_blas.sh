@@ -4,9 +4,9 @@
 # processors: 1
 #
 # If the reference BLAS is used, the user must be warned when the build is configured and when a
-# program runs. With another BLAS there must be no warning, also if it is oneMKL, which has no
-# cblas.h, and if the first configuration of the build folder found a BLAS without C interface. The
-# check with the reference BLAS is skipped if it is not installed (Debian: libblas-dev).
+# program runs. With another BLAS there must be no warning. This must also hold for oneMKL, which
+# has no cblas.h, and after a configuration that found a BLAS without C interface. The check with
+# the reference BLAS is skipped if it is not installed (Debian: libblas-dev).
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"

@@ -15,6 +15,7 @@ namespace ashlar_test {
 
 /// Returns the largest difference between corresponding elements of a and b, divided by the largest
 /// magnitude in a if this magnitude exceeds 1. A difference that is NaN counts as infinite.
+/// Returns 1e300 if a and b have different sizes.
 inline double apart(std::vector<double> const& a, std::vector<double> const& b) {
   double most = 1, difference = 0;
   if (a.size() != b.size()) return 1e300;

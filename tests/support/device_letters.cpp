@@ -80,7 +80,7 @@ void check_contractions(device_mesh const& m, int rows, int columns, int inner) 
   calls.report();
 }
 
-/// Checks other orders of three dims on every placement.
+/// Checks permutations of three dims on every placement.
 template <class T>
 void check_orders(device_mesh const& m, index const& extents) {
   dense const x = small_integers(extents, 10);

@@ -60,7 +60,7 @@ auto put(device_mesh const& m, dense const& x, placement const& p) {
 template <class T>
 inline constexpr double rounding = std::is_same_v<T, ashlar::bfloat16> ? 8e-3 : 1e-5;
 
-/// Returns all values of a tensor, or the number itself, which every rank has.
+/// Returns all values of the tensor x. If x is a number, returns a list of this number.
 template <class Result>
 auto all_values(Result const& x) {
   if constexpr (std::is_arithmetic_v<Result>) return std::vector<Result>{x};

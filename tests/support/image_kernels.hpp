@@ -217,7 +217,7 @@ inline operation on_images(operation const& op, std::vector<int> const& images, 
             auto operands = op.operands(extents);
             for (std::size_t k = 0; k < operands.size(); ++k) {
               if (images[k] == 0) continue;
-              index e = operands[k].extents;  // each token becomes a column of `height` copies
+              index e = operands[k].extents;  // each token becomes a column of `height` pixels
               e.insert(e.begin() + 1, height);
               dense taller(e);
               for_each_index(e, [&](index const& i) {

@@ -36,7 +36,7 @@ struct mpi_traffic {
   static inline bool listening = false;
   static inline std::function<int()> stage;  // the current stage number; if empty, the stage is 0
 
-  // Point-to-point bytes since the program began.
+  // Bytes of all recorded point-to-point calls since the program began.
   static inline std::int64_t sent_bytes = 0;
   static inline std::int64_t received_bytes = 0;
 

@@ -114,7 +114,7 @@ inline void redistribute_beside(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Checks all-reduces of values in host memory: sums, and maxima, of which one is NaN.
+/// Checks all-reduces of values in host memory: sums and maxima. One rank passes a NaN.
 inline void reduce_values_of_the_host(world const& w) {
   mesh const m(w, {{"gpu", w.size()}});
   int const n = w.size();

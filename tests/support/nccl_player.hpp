@@ -253,7 +253,7 @@ class nccl_player {
   std::map<channel, std::vector<post>> sent_, wanted_;
   // For each rank, the number of unmatched operations in its current group.
   std::map<int, int> open_;
-  // For each rank, the index of the call that ends its current group.
+  // For each rank, the index of the first call after its current group.
   std::map<int, std::size_t> end_;
 };
 

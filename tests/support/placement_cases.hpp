@@ -33,7 +33,8 @@ Value any_of(std::vector<Value> const& values) {
   return values[static_cast<std::size_t>(*between(0, static_cast<int>(values.size()) - 1))];
 }
 
-/// Returns all lists of at most four axis extents whose product is n, the simplest first.
+/// Returns lists of at most four axis extents whose product is n, the shortest first. An extent is
+/// at most 5, or one of the primes 7, 11 and 13.
 inline std::vector<index> factorizations(int n) {
   std::vector<index> all;
   auto const extend = [&](auto const& self, index extents, int rest) -> void {

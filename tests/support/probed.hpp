@@ -25,8 +25,8 @@ struct probed_calls {
   }
 };
 
-/// A layer with at least one parameter. Its passes compile only if all tensors of a pass agree:
-/// either all of them have static placements, or none has. Counts the passes of both kinds.
+/// A layer with at least one parameter. Its passes compile only if x, y, dy, the first parameter
+/// and its gradient all have static placements, or none has. Counts the passes of both kinds.
 template <class Layer>
 class probed : public Layer {
  public:

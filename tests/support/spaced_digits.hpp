@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A locale in which streams write 1234 as "1 234", as French and Swedish locales do. A stream with
-// this locale also reads "12 34" as one number with a fault.
+// A locale in which streams write 1234 as "1 234", as French and Swedish locales do. Such a stream
+// also reads "12 34" as one number whose groups are wrong, and fails.
 
 #include <locale>
 #include <string>

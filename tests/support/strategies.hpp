@@ -23,7 +23,8 @@
 
 namespace ashlar_test {
 
-/// Returns a machine that computes in no time, so that plans differ only in their communication.
+/// Returns the machine without a memory limit, and with computations that take no time. Plans then
+/// differ only in their communication.
 inline ashlar::machine communication_only(ashlar::machine m) {
   m.flops = m.memory_bandwidth = 1e30;
   m.memory = 0;
