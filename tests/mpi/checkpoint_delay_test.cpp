@@ -39,7 +39,7 @@ bool continues_delayed(ashlar::mesh const& m, search::plan const& plan,
   checkpoint::save(f.path(), first);
   auto again = nn::place<float>(tiny_gpt, m, resumed_with, 7);
   train::trainer resumed(again, rule, {.clip = 1});
-  for (int step = 6; step < 9; ++step) resumed.step(tiny_batch(step));  // resume() drops them
+  for (int step = 6; step < 9; ++step) resumed.step(tiny_batch(step));  // resume() discards it
   CHECK(checkpoint::resume(f.path(), resumed));
   CHECK(resumed.steps_done() == before);
   bool equal = true;

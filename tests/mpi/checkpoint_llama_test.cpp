@@ -90,7 +90,7 @@ class plain_llama {
     }
     return x;
   }
-  /// Returns the angle by which one position rotates a pair of features, scaled as in Llama 3.1.
+  /// Returns the angle per position by which a pair of features is rotated, scaled as in Llama 3.1.
   double turn_of(int pair, int size) const {
     double const turn = std::pow(o_.rotary_base, -2.0 * pair / size);
     if (o_.scaling.factor == 1) return turn;

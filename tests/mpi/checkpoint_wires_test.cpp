@@ -49,7 +49,7 @@ bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_wit
   }
   auto again = nn::place<float>(tiny_gpt, m, resumed_with, 7);
   train::trainer resumed(again, rule, {.clip = 1});
-  resumed.step(tiny_batch(4));  // resume() drops its errors
+  resumed.step(tiny_batch(4));  // resume() discards the errors of this step
   CHECK(checkpoint::resume(f.path(), resumed));
   bool equal = true;
   for (unsigned step : {2u, 3u})

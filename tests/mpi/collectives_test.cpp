@@ -375,7 +375,7 @@ TEST_CASE("a mesh uses the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // Each rank contributes 400 kB. The first table row applies to all-gathers of at least 1200000
+  // Each rank contributes 400 kB. The row of `from_size` applies to all-gathers of at least 1200000
   // bytes in total, so it applies on three or more ranks.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the transport of a mesh, along every group of axes. The values of its result, bit for
-// bit, and the number of bytes it receives must not depend on whether a transfer blocks or runs in
-// the background, nor on whether it uses shared memory or messages.
-// Also tests nested communication logs, and meshes that forbid communication.
+// Tests the transfers of a mesh along every group of axes. The bits of the result and the number of
+// received bytes must not depend on whether a transfer blocks or runs in the background, nor on
+// whether it uses shared memory or messages. Also tests nested communication logs, and meshes that
+// forbid communication.
 
 #include <algorithm>
 #include <fstream>

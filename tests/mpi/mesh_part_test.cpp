@@ -293,10 +293,10 @@ TEST_CASE("ranks create groups while others wait for their share of a crossing")
   auto const w = ashlar::normal<double, 2>(b, extents, rows, {.seed = 2});
   REQUIRE(plan_redistribution(x, turned, rows).plan.after.steps.size() == 0);
   REQUIRE(plan_redistribution(w, a, rows).plan.after.steps.size() == 0);
-  // Rank 0 must serve crossings while it creates the group of u, or three ranks wait in a circle:
-  // rank 0 for rank 1 in the creation, rank 1 for its shard of z from rank 3, and rank 3 until rank
-  // 0 has copied its shard of x. The MPI message makes rank 3 move x only after rank 0 has its
-  // shard of z.
+  // Rank 0 must serve crossings while it creates the group of u. Otherwise three ranks wait in a
+  // circle: rank 0 for rank 1 in the creation, rank 1 for its shard of z from rank 3, and rank 3
+  // until rank 0 has copied rank 3's shard of x. The MPI message makes rank 3 move x only after
+  // rank 0 has its shard of z.
   if (whole.rank() == 3) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   auto moving = redistribute_async(x, turned, rows);
   if (b.is_here()) moving.wait();

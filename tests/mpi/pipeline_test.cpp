@@ -215,7 +215,7 @@ TEST_CASE("a stage recomputes what its entry in the plan says") {
   for (auto& s : plan.stages)
     all += s.recomputed = search::stage_of(problem, s.first, s.last, 1).segments > 0;
   REQUIRE(all > 0);
-  REQUIRE(plan.chosen.recomputed == 0);  // the loop above did not change the sum over all stages
+  REQUIRE(plan.chosen.recomputed == 0);  // the loop above changed only the stages
   auto const model = nn::place<double>(pipelined_gpt, whole, plan, 5);
   CHECK(model.plan().recomputed == all);
   int again = 0;

@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 5 6 7 8
 
 // Compares redistributions between static placements, which are types, with redistributions between
-// the same placements as values of the run time. Plans, exchanged bytes and resulting bits must be
-// equal. The meshes and extents are random. Each of them is tested with all ordered pairs from a
-// list of placements. Products of typed and of other tensors are compared in the same way.
+// the same placements as run-time values. Plans, exchanged bytes and resulting bits must be equal.
+// The meshes and extents are random. Each of them is tested with all ordered pairs from a list of
+// placements. Products of tensors are compared in the same way.
 
 #include <cstring>
 

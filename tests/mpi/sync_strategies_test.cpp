@@ -12,7 +12,7 @@
 // - with sums by rank, and on two ranks with every order of sums, the training equals training with
 //   all-reduces bit for bit, on both transports, with and without overlap, and also if the strategy
 //   of each parameter is drawn at random; in pipelines, the losses are equal,
-// - the bytes in its calls of MPI are those that the plan predicts,
+// - the calls of MPI move the bytes that the plan predicts,
 // - what outlasts a step needs the predicted memory,
 // - a checkpoint that was saved under one strategy continues under another one.
 
@@ -279,7 +279,7 @@ TEST_CASE("what outlasts a step takes the memory that is predicted, and no more 
     auto const measured = static_cast<std::int64_t>(in_use - before);
     CAPTURE(name);
     CHECK(measured >= predicted);
-    CHECK(measured <= predicted + 16384);  // adds totals of a step, and padding of shards
+    CHECK(measured <= predicted + 16384);  // room for a step's totals and padded shards
   }
 }
 

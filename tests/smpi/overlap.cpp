@@ -45,8 +45,8 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
 
-/// Scales the computations of a program so that all computations together take `ratio` times as
-/// long as all communication. Updates of the parameters take no time in the result.
+/// Scales the seconds of all computations by one factor, so that together they take `ratio` times
+/// as long as all communication. Then sets the seconds of the parameter updates to 0.
 step::program with_work(step::program p, ashlar::machine const& m, double ratio) {
   auto const when = step::timeline_of(p, m);
   for (auto& a : p.actions) {

@@ -42,7 +42,7 @@ TEST_CASE("the folder of a static background save is busy until the process ends
   auto const child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    // The list of busy folders is made after `last`, so a list that static objects do not outlive
+    // The list of busy folders is made after `last`, so a list that is an ordinary static object
     // would be destroyed before `last`. No test before this one in the same program may make a
     // busy_folder.
     static busy_to_the_end last{f.path() / "run", {}};

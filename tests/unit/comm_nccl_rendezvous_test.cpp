@@ -267,7 +267,7 @@ ashlar::nccl::detail::tcp_socket connect_as_stranger(int port) {
   return ashlar::nccl::detail::tcp_socket();
 }
 
-// The environment variable ASHLAR_STRANGERS sets the number of connections that end at once.
+// The environment variable ASHLAR_STRANGERS sets the number of connections that are soon closed.
 TEST_CASE("tcp: a flood of strangers, some of whom stay connected, does not keep the ranks apart") {
   char const* const asked = std::getenv("ASHLAR_STRANGERS");
   int const strangers = asked == nullptr ? 3000 : std::atoi(asked);

@@ -3,8 +3,8 @@
 
 // A wire is the format in which ranks send each other a gradient (plan/wire.hpp). Tests that plan
 // files, pipeline files and headers keep the wires of gradients, and that a file with a wrong wire
-// gives an error message that says what is wrong. Also tests that they keep the number of plain
-// steps, the first steps of a training, in which gradients are not encoded.
+// gives an error message that says what is wrong. Also tests that files and headers keep the number
+// of plain steps, the first steps of a training, in which gradients are not encoded.
 
 #include <fstream>
 

@@ -275,7 +275,7 @@ TEST_CASE("a figure of a machine that is outside of its limits is named") {
   CHECK(named([](machine& it) {
           it.inter_of.set(collective::permute, {infinite, 0});
         }) == "inter, permute, alpha");
-  CHECK(named([](machine& it) { it.intra_of.of[0].beta = nan; }) == "");  // it is not given
+  CHECK(named([](machine& it) { it.intra_of.of[0].beta = nan; }) == "");  // this link is not given
   CHECK(named([](machine& it) { it.gemm_half = -1; }) == "gemm_half");
   CHECK(named([](machine& it) { it.flow = -1; }) == "flow");
   CHECK(named([](machine& it) { it.memory = -1; }) == "memory");

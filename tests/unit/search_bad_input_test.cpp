@@ -186,7 +186,7 @@ TEST_CASE("branches whose begin, turn and end do not name each other") {
       CHECK(refused(bad) == "search: element 0 (branch)" + names);
     }
   auto bad = net;
-  bad[0].partner = 0, bad[3].partner = 3;  // each names an element of its own kind
+  bad[0].partner = 0, bad[3].partner = 3;  // each names itself
   CHECK(refused(bad) == "search: element 0 (branch)" + names);
 
   // A branch whose first net is empty.

@@ -3,8 +3,8 @@
 
 // Checks the training tables of a mixture of experts by trying all rows. Each row of a table must
 // be valid in the forward pass and in all gradients, and no valid row may be missing. A routed
-// tensor is represented by a dense tensor that is 0 where no token has chosen the expert. Functions
-// of integers replace softmax and gelu, so results are exact.
+// tensor is represented by a dense tensor that is 0 where a token has not chosen an expert.
+// Functions of integers replace softmax and gelu, so results are exact.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>

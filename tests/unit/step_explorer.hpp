@@ -46,8 +46,8 @@ inline int replaced_by(search::program const& p, int v) {
 
 class explorer {
  public:
-  /// Runs `first` and `second` on the two ranks. Both programs contain the actions of `reference`
-  /// in some order.
+  /// Runs `first` and `second` on the two ranks. Both have the values and moves of `reference`, but
+  /// may have other actions.
   explorer(search::program const& reference, search::program const& first,
            search::program const& second)
       : reference_(reference), programs_{&first, &second} {

@@ -74,7 +74,7 @@ TEST_CASE("no order takes less than the bound, and the best one often takes no m
       ++compared;
       reached += best[k] <= least * (1 + 1e-12);
       // No search may find less than the best of all orders. With few micro-batches, the searches
-      // find nearly the best.
+      // take at most a quarter longer.
       if (shape.chunks > 1) continue;
       auto const permitted = std::vector<int>(std::size_t(shape.positions), shape.micro_batches);
       double const found =

@@ -60,8 +60,8 @@ struct simulated_worker {
 
 struct reads_of_simulation {
   std::int64_t reads = 0, stalest = 0, deferred = 0;
-  /// Reads that miss a required gradient or, with a staleness of 0, differ from synchronous
-  /// training.
+  /// Required gradients that reads miss, and reads with other values than the book says or, with a
+  /// staleness of 0, than synchronous training has.
   int faults = 0;
 };
 
