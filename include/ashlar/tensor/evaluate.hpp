@@ -37,7 +37,7 @@ class evaluation {
   using local_extents = std::array<std::int64_t, max_rank>;
 
   evaluation(mesh_type const& m, differentiated_formula const& f) : mesh_(m), f_(f), g_(f.g) {}
-  ~evaluation() {}  // a member of the class, so that it is compiled with the others
+  ~evaluation() {}  // not implicit, so that the extern templates below include it
 
   /// States the extents of this rank's shard of a leaf: x (node f.x), a weight or the targets.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
