@@ -12,7 +12,7 @@
 // on the target, and redistributes it there to `to`. The result is the cheapest of all these plans.
 // So cost decides whether to send each shard once and gather it on the target, whether to reduce
 // before the crossing, and whether to slice first, so that more nodes send. With a choice
-// (crossing_choice.hpp), it is the cheapest of those plans that the choice permits.
+// (crossing_choice.hpp), the result is the cheapest of the plans that the choice permits.
 //
 // The addends of a partial source may also cross without being summed first
 // (crossing/unit_task.hpp). The tensor then crosses to a placement with equally many addends, from
@@ -63,7 +63,7 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
   crossing_load load;
-  // With libstdc++ 12, Clang cannot evaluate resize.
+  // At compile time, Clang with libstdc++ 12 cannot evaluate resize.
   load.held.assign(static_cast<std::size_t>(nodes.nodes()), 0);
   scratch<std::int64_t> passed(load.held.size());
   load.tiles = tiles(extents, part, p);
@@ -112,7 +112,7 @@ class crossing_side {
     int const at = graph.find(given);
     if (at < 0)
       throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
-    // GCC 12 cannot evaluate a conditional expression of these two objects.
+    // At compile time, GCC 12 cannot evaluate a conditional expression of these two objects.
     auto const paths = [&] {
       if (is_source) return graph.shortest_from(at, cost);
       return graph.shortest_to(at, cost);
@@ -173,8 +173,8 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
 }
 
 /// Returns a second lower bound, in seconds, for two parts with ranks in the same nodes. It
-/// compares tiles: a node gets what its source ranks do not hold over its link to other nodes, and
-/// a rank gets the rest of its tile inside the node.
+/// compares tiles: what the source ranks of a node lack comes over the node's link to other nodes,
+/// and the rest of a rank's tile comes from inside the node.
 constexpr double least_seconds_inside(crossing_load const& source, crossing_load const& target,
                                       int element_size, machine const& m) {
   scratch<std::int64_t> missing(target.held.size());

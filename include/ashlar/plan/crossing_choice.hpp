@@ -8,9 +8,10 @@
 // node only once, and the ranks of the node pass it on to each other.
 //
 //   cheapest           the plan of least predicted seconds
-//   send               the tensor crosses in whole messages, and arrives as the target wants it
-//   broadcast          the tensor crosses in chunks, which the receivers pass on to each other, and
-//                      arrives as the target wants it
+//   send               the tensor arrives as the target wants it, and crosses in one chunk unless
+//                      crossing_choice::chunks is given
+//   broadcast          the same, but in as many chunks as cost least, which the receivers pass on
+//                      to each other
 //   gather_in_nodes    along axes inside nodes on which the target is B, the tensor arrives split,
 //                      and the ranks of each node gather it
 //   gather_everywhere  along all axes on which the target is B, the tensor arrives split, and the
@@ -38,7 +39,7 @@ inline constexpr crossing_strategy crossing_strategies[] = {
 
 struct crossing_choice {
   crossing_strategy how = crossing_strategy::cheapest;
-  int chunks = 0;  ///< pieces of each message; 0: one for `send`, else as many as cost least
+  int chunks = 0;  ///< number of chunks; 0: one for `send`, else as many as cost least
   friend constexpr bool operator==(crossing_choice const&, crossing_choice const&) = default;
 };
 

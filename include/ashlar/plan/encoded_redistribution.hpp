@@ -10,9 +10,9 @@
 //   all_reduce of sums                       reduce_scatter and all_gather, both with the wire
 //   any other                                the same step, exact
 //
-// The wire power_sgd sums two factors instead of the tensor, each with one all_reduce along all
-// axes of the sum. Exact steps from the sum to the target follow, which are slices if the target is
-// split.
+// With the wire power_sgd, all steps stay exact unless two factors of the tensor have less than
+// half of its elements. Then each factor is summed by one all_reduce along all axes of the sum.
+// Exact steps from the sum to the target follow, which are slices if the target is split.
 //
 // The reduce_scatter that replaces an all_reduce splits the dim by which the largest shard becomes
 // smallest. A tensor without dims cannot be split, so its all_reduce stays exact. The steps do not
@@ -58,7 +58,8 @@ constexpr placement summed(placement const& p, placement const& to, topology con
   return whole;
 }
 
-/// Returns whether a matrix travels as two factors: if these have less than half of its elements.
+/// Returns whether a matrix travels as two factors. It does if they have less than half of its
+/// elements.
 constexpr bool saves_half(factor_extents const& f) {
   return f.rank > 0 && 2 * f.rank * (f.rows + f.columns) < f.elements();
 }

@@ -109,8 +109,9 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 
 /// Returns the best placements for the product of an m x k and a k x n matrix, and the plan of this
 /// product. The placements are those of both matrices and of the result. `memory` is the most
-/// memory that a rank may use, in bytes; 0 means no limit. If no grid's plan fits, the best grid's
-/// plan runs in panels. Throws ashlar::error if this does not fit either.
+/// memory that a rank may use, in bytes; 0 means no limit. If no grid's plan fits, the placements
+/// are those of the cheapest grid, and plan_matmul finds a plan that fits, mostly in panels. Throws
+/// ashlar::error if there is none.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {

@@ -36,7 +36,7 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
 /// Returns the peak of the bytes during the steps of `plan`: the shards before and after a step,
 /// and its buffer. If `owned` is false, the shard before the first step does not count, because it
 /// belongs to the caller, as the operands of a product do. If `owned` is true, that shard counts.
-/// It is true for c', the result of the local product, which is a temporary.
+/// `owned` is true for c', the result of the local product, which is a temporary.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;

@@ -7,7 +7,7 @@
 // redistributed at least cost. Error messages suggest this placement to the user. The order of
 // preference is:
 //
-//   1. the least seconds of the redistribution
+//   1. the least seconds of the redistribution; among equals, the fewest steps
 //   2. among equals, the fewest axes that change
 //   3. among equals, the first in lexicographic order of the axes, with B < P < S(0) < S(1) < ...
 //

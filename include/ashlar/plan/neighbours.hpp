@@ -8,7 +8,7 @@
 // that these steps form. In the rules, "an axis of a dim" is a mesh axis that splits the dim:
 //
 //   * Only the innermost axes of a dim can become B, become axes of another dim, or become P. The
-//     exception is a permute of two axes of equal extent, which exchange their roles anywhere.
+//     exception is a permute: two axes of equal extent can exchange their roles at any depth.
 //   * An axis that starts to split a dim becomes the innermost axis of that dim.
 //   * One step may handle several axes: innermost axes of a dim, or P axes in any order.
 //   * Axes of extent 1 follow the same rules; their steps cost nothing.

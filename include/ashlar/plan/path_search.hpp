@@ -30,7 +30,7 @@ class path_search {
  public:
   struct node {
     double weight = unreachable;
-    double expanded_to = -1;  ///< the steps with a sum (weight + bound) up to this were taken
+    double expanded_to = -1;  ///< steps whose sum is at most this number have been taken
     int previous = -1;        ///< index of the previous placement on the path, or -1 at the start
     collective kind = collective::slice;
     bool settled = false;

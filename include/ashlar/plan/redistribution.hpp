@@ -56,7 +56,7 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
     plan.seconds += step_seconds(s, plan.extents, plan.element_size, t, m, before, after);
     std::int64_t most = before.largest.elements() + after.largest.elements();
     // If the step moves a tensor to or from an owner, the rank with the largest shard before the
-    // step is not the rank with the largest shard after it. Then no rank has both of these shards.
+    // step may be another one than after it. Then no rank has both of these shards.
     coordinates const full = fullest_rank(s.from), full_after = fullest_rank(s.to);
     if (full != full_after) {
       auto const both = [&](coordinates const& c) {
@@ -79,8 +79,8 @@ constexpr placement reduced(placement p) {
 }
 
 /// The heuristic of the A* search (path_search.hpp): returns a lower bound of the cost from a
-/// placement to the target. If both placements are partial, with different reductions, the path
-/// goes through a placement without P.
+/// placement to the target. If the start and the target are partial with different reductions, the
+/// path goes through a placement without P.
 struct remaining_path {
   role_distances const* to_target;  ///< distances to the target, or null for a bound of 0
   /// Distances to the target through a placement without P. Null if the reduction does not change.

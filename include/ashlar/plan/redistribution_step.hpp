@@ -15,8 +15,8 @@
 //   permute         two axes of equal extent, or the innermost axes of two dims, exchange their
 //                   placements; or the two innermost axes of one dim exchange their order
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
-//   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value is in one place
-//                   and the identity of the reduction in the others
+//   zero_pad        the innermost axis of a dim, or a B axis, becomes P: for each element, one rank
+//                   has the value, and the others have the identity of the reduction
 //
 // An owned axis, O(k), is a split whose cuts give everything to rank k. So the kinds above also
 // move data to and from owners, along one axis at a time. Only the work of the busiest rank, which
@@ -61,7 +61,8 @@ struct redistribution_step {
   constexpr collective carried_by() const {
     return wire.in_blocks() && kind == collective::reduce_scatter ? collective::all_to_all : kind;
   }
-  /// Returns the bytes of one unit of the step's traffic: an element, or a byte if it is encoded.
+  /// Returns the bytes of one unit of the step's traffic. The unit is an element, or a byte if the
+  /// step sends encoded blocks.
   constexpr int unit_bytes(int element_size) const { return wire.in_blocks() ? 1 : element_size; }
 
   friend constexpr bool operator==(redistribution_step const&,
@@ -123,7 +124,8 @@ constexpr factor_extents largest_factors(shape const& extents, topology const& t
   return {local_box(extents, t, p, fullest_rank(p)), wire};
 }
 
-/// Returns the exact traffic that the rank at coordinates `c` receives in a step.
+/// Returns the traffic that the rank at coordinates `c` receives in a step. It is exact unless the
+/// tensor is routed.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
   box const from = local_box(extents, t, s.from, c);
@@ -287,7 +289,7 @@ constexpr coding_time coding_seconds(redistribution_step const& s, shape const& 
     double const pass = 4 * double(f.elements()) / m.memory_bandwidth;
     double const turns = 4 * double(f.first()) * double(f.rank) / m.flops;
     bool const first = s.sums_first_factor(), keeps = s.wire.feedback;
-    // With momentum, the first step also averages gradients, in five passes
+    // With momentum, the first step also averages gradients, in five passes over their memory
     // (nn/errors_of_moves.hpp).
     double const passes = (keeps ? 4 : 1) + (s.wire.momentum ? 5 : 0);
     if (first) return {product + passes * pass, turns};

@@ -24,21 +24,23 @@
 // Addends of any other wire are never summed on the way. Each addend is encoded once, and the rank
 // that needs the sum decodes and sums all of them (encoded_redistribution.hpp).
 //
-// power-sgd/r sends the sum x of the addends x_i as two factors of rank r: p = Σ x_i q, whose
-// columns are then made orthonormal, and q = Σ x_i' p, both summed over the ranks. The sum is then
-// p q'. The next step begins with this q. Rows are the indices of the first dim, and columns those
-// of all others. A tensor with fewer than two dims is sent exactly, and so is a matrix whose two
-// factors have at least half as many elements as the matrix. Source: Vogels et al., "PowerSGD:
-// Practical Low-Rank Gradient Compression for Distributed Optimization", 2019.
+// power-sgd/r sends the sum x of the addends x_i as two factors of rank r, each summed over the
+// ranks: p = Σ x_i q, and then q = Σ x_i' p. Before the second sum, the columns of p are made
+// orthonormal. The receivers decode p q'. The next step begins with this q. Rows are the indices of
+// the first dim, and columns those of all others. A tensor with fewer than two dims is sent
+// exactly, and so is a matrix whose two factors have at least half as many elements as the matrix.
+// Source: Vogels et al., "PowerSGD: Practical Low-Rank Gradient Compression for Distributed
+// Optimization", 2019.
 //
 // With error feedback, a rank keeps the error x - C(x) of each block and adds it to the next block
 // of the same step, before this block is encoded. The sum of all that was sent is then the sum of
 // all blocks minus the last error. A rank keeps one error for each element
 // (tensor/wire_errors.hpp).
 //
-// With momentum, a rank sends an average of its gradients since the plain steps (plan::plain_steps)
-// instead of its last gradient. In each step, the weight of the older gradients is multiplied by
-// the optimizer's beta1 (nn/errors_of_moves.hpp). Averages are smoother than gradients, so that a
+// With momentum, a rank sends an average of its gradients instead of its last gradient. The average
+// begins after the plain steps, which are a training's first steps and send gradients exactly
+// (plan::plain_steps). In each step, the weight of the older gradients is multiplied by the
+// optimizer's beta1 (nn/errors_of_moves.hpp). Averages are smoother than gradients, so that a
 // coarse wire makes smaller errors. What arrives is the first moment of Adam. The first moment of
 // the plain steps is discarded, unlike in 1-bit Adam. The averages take as much memory as the
 // gradients. Source: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with

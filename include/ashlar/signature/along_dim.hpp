@@ -5,13 +5,13 @@
 
 // Defines signature tables of argmax, argmin and the cumulative sum along a dim r. They need whole
 // lines along r (all elements that differ only in their index of r), so no row splits r. A row says
-// with which placements an operator is local on one mesh axis. d is any dim but r, and d' the same
-// dim in the result:
+// with which placements an operator is local on one mesh axis. d is any dim but r, and d' is the
+// same dim in the result:
 //
-//   argmax, argmin along r  S(d) -> S(d')   B -> B   nothing partial
+//   argmax, argmin along r  S(d) -> S(d')   B -> B   not partial
 //                           not S(r): an index within a shard is not an index in the tensor, and
 //                           the larger of two indices is not the index of the larger element
-//   argmax, argmin of all   B -> B            the index counts the elements of the whole tensor
+//   argmax, argmin of all   B -> B            no split: the index counts the elements of the tensor
 //   cumulative sum along r  S(d) -> S(d)    B -> B   P -> P, since the sum is linear
 //                           not S(r): a rank lacks the sums of the ranks before it
 

@@ -8,7 +8,7 @@
 // functions.hpp, compare.hpp and extremum.hpp call these functions. Nothing here communicates.
 //
 //   apply<Rule>(x, f)              a new tensor with f(x[i]) for each element x[i]
-//   apply<Rule>(x, y, f)           a new tensor with f(x[i], y[i]); one operand may be repeated
+//   apply<Rule>(x, y, f)           a new tensor with f(x[i], y[i]); each operand may be repeated
 //                                  along dims of the other (repeated.hpp)
 //   apply_in_place<Rule>(x, f)     writes f(x[i]) to x[i]
 //   apply_in_place<Rule>(x, y, f)  writes f(x[i], y[i]) to x[i]; y may be repeated

@@ -12,7 +12,7 @@
 // a product, and can be summed to count elements.
 //
 // x or y may be a number. It is converted to accumulation_t<T> and not rounded to T: elements of
-// bfloat16 are compared with the float that is nearest to the number. One tensor may be repeated
+// bfloat16 are compared with the float that is nearest to the number. Each tensor may be repeated
 // along dims of the other (repeated.hpp). On each mesh axis, both operands must have the same split
 // or both be B. Partial operands are refused: whether u + v < w does not follow from u < w and
 // v < w (signature/selection.hpp).
@@ -34,7 +34,7 @@ auto apply_either(X const& x, Y const& y, F const& f) {
 }
 
 /// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The number a is not rounded to
-/// the element type: if this is bfloat16, a may be a float that bfloat16 cannot represent.
+/// the element type: if the type is bfloat16, a may be a float that bfloat16 cannot represent.
 template <class Rule, bool Swapped, distributed X, class F>
 auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const& f) {
   using A = accumulation_t<typename X::value_type>;

@@ -80,7 +80,7 @@ X concat(std::span<X const> parts) {
   X y(parts[0].mesh(), extents, parts[0].placement());
   std::int64_t begin = 0;
   for (X const& x : parts) {
-    box held = x.local_box();  // the next line moves it to its place in the result
+    box held = x.local_box();  // the next line shifts the box to the result's indices
     held.dim[Dim].begin += begin;
     copy_region(y.mesh().processor(), intersect(held, y.local_box()), held,
                 static_cast<typename X::value_type const*>(x.data()), y.local_box(), y.data());

@@ -68,9 +68,9 @@ class running_departure final : public pending_operation {
 }  // namespace detail
 
 /// A tensor on its way to another part of the mesh. `From` is the processor type of the source
-/// part. This type may have a tag (tagged.hpp). The destructor waits until this rank's share of the
-/// move has ended. If the destructor runs because of an exception, it abandons the mesh instead:
-/// later transfers on the mesh then throw.
+/// part. This type may have a tag (comm/tagged.hpp). The destructor waits until this rank's share
+/// of the move has ended. If the destructor runs because of an exception, it abandons the mesh
+/// instead: later transfers on the mesh then throw.
 template <distributed Tensor, class From>
 class crossing_tensor {
  public:

@@ -16,7 +16,7 @@
 //   x / y          element-wise quotient  on each axis: the same S, B and B, or P and B
 //   softmax(x)     over the last dim      x is neither partial nor split along that dim
 //
-// In x + y, x - y, x * y and x / y, one operand may be repeated along dims of the other
+// In x + y, x - y, x * y and x / y, each operand may be repeated along dims of the other
 // (repeated.hpp). On axes that split one of these dims, the repeated operand is B.
 //
 // Operators of a tensor and a number are in scalar_operators.hpp, operators in place in

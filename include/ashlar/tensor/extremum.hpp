@@ -8,7 +8,7 @@
 //
 //   max(x, y)   max(x, a)   max(a, x)   min(x, y)   min(x, a)   min(a, x)
 //
-// The result is NaN where an operand is NaN. One tensor may be repeated along dims of the other
+// The result is NaN where an operand is NaN. Each tensor may be repeated along dims of the other
 // (repeated.hpp). An operand may be a partial maximum or minimum, since max and min distribute over
 // each other. It may not be a partial sum: max(u + v, w) does not follow from max(u, w) and
 // max(v, w). The signature tables are in signature/selection.hpp. The reductions max<d>(x) and

@@ -63,7 +63,7 @@ class factored_steps {
       }
     }
   }
-  /// source() returns the factor of a tensor that the transport sums, and target() the place to
+  /// source() returns the factor of a tensor that the transport sums, and target() the array to
   /// which the transport writes the sum.
   void* source(std::size_t tensor) const {
     auto const& m = matrices_[tensor];

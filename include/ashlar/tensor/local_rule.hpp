@@ -10,9 +10,8 @@
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
 //
-// No table has a row with an owned operand, one with placement O(k): only rank k of the axis has
-// the values. So every operator rejects owned operands, and all operators do so with the same
-// message.
+// No table has a row with an owned operand (placement O(k)), because only rank k of the axis has
+// its values. So every operator rejects owned operands, and all do so with the same message.
 //
 // A rule is a type that describes an operator:
 //

@@ -14,12 +14,12 @@
 //
 //   the tensor ...                        operand a or b               result c
 //   has no streamed dim                   moves whole at the start     adds up GEMMs, then moves
-//   has one, needs no move (1)            is read in place             is written in place
-//   has one, must move                    each panel is copied         each panel moves, then is
+//   has one, panels_in_place (1)          is read in place             is written in place
+//   has one, otherwise                    each panel is copied         each panel moves, then is
 //                                         out of the shard and moves   copied into the shard
 //
-// (1) In this case panels_in_place returns true, and the GEMM works on a part of the shard. The
-//     leading dimension of that part is the row length of the shard.
+// (1) The tensor needs no move, and its shards are single chunks. So the GEMM works on a part of
+//     the shard. The leading dimension of that part is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
 // The GEMM of a panel computes its result in strips of rows (gemm_in_strips.hpp). Between the
@@ -111,7 +111,7 @@ class panel_tensor {
   using moving = moving_tensor<Tensor>;
 
   /// Begins to redistribute panel `i` of an operand. Returns an empty optional if there is no panel
-  /// `i` or if the panel needs no redistribution.
+  /// `i` or if the GEMM reads the panel in place.
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
@@ -136,7 +136,7 @@ class panel_tensor {
     return in_place_ ? part(i) : block_type(made(i));
   }
   /// Begins to redistribute panel `i` of the result, which the GEMM has written to `block`. Returns
-  /// an empty optional if the panel needs no redistribution.
+  /// an empty optional if the GEMM has written into the shard of the result.
   std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));

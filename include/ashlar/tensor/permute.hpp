@@ -4,8 +4,8 @@
 #pragma once
 
 // Reorders the dims of a tensor. Each rank reorders its own shard, so nothing is communicated. An
-// axis that splits a dim of x splits the same dim, under its new number, in the result. The
-// placements of x and the result on a mesh axis, if dim d of x becomes dim d' of the result:
+// axis that splits a dim of x splits the same dim, under its new number, in the result. If dim d of
+// x becomes dim d' of the result, the placements of x and of the result on a mesh axis are:
 //
 //   permute, transpose   S(d) -> S(d')   B -> B   P -> P   P(max) -> P(max)   P(min) -> P(min)
 //

@@ -48,8 +48,8 @@ struct reduce_rule {
 };
 struct transpose_rule {
   static constexpr char const* name = "transpose";
-  // A rule must have a message. But every placement matches a row of this table, so the message
-  // never appears.
+  // A rule must have a message. But every placement that is not owned matches a row of this table,
+  // so the message never appears.
   static constexpr char const* sentence = "no rule for this placement.";
   static constexpr signature_table table() { return transpose_signatures({1, 0}); }
 };

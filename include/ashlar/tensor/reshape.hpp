@@ -12,7 +12,7 @@
 //   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement
 //
 // layout/reshape.hpp decides which reshapes need no communication. split_axis.hpp and
-// merge_axes.hpp are reshapes that split one dim or merge neighbouring dims.
+// merge_axes.hpp are reshapes that divide one dim or merge neighbouring dims.
 
 #include <ashlar/layout/reshape.hpp>
 #include <ashlar/plan/nearest.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Splits one dim of a tensor into several dims and leaves the other dims as they are. (In the name
+// Divides one dim of a tensor into several dims and leaves the other dims as they are. (In the name
 // of this function, "axis" means a dim of the tensor, as in other libraries.)
 //
 //   split_axis<1>(x, {4, 6})    512x24 -> 512x4x6

@@ -71,7 +71,7 @@ shape extents_of_where(Mask const& mask, Operands const&... operands) {
   return extents;
 }
 
-/// Calls write(p), where p is the placement of the result of `Rule`, and returns what it returns.
+/// Returns write(p), where p is the placement of the result of `Rule`.
 template <class Rule, class Write, distributed... Operands>
 auto where_at(shape const& extents, Write const& write, Operands const&... operands) {
   if constexpr (((Operands::rank == Rule::rank) && ...))

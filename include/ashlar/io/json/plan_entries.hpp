@@ -18,8 +18,8 @@
 
 namespace ashlar::io::detail {
 
-/// Which entries parameters may have in addition to those of version 1, and whether elements that
-/// route tokens have an imbalance.
+/// Says which entries parameters may have in addition to those of version 1, and whether elements
+/// that route tokens have an imbalance.
 struct later_entries {
   bool update = false, rows = false, wire = false, delay = false, imbalance = false;
 };

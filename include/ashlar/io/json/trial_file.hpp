@@ -14,10 +14,10 @@
 //
 // "parameters" is the hash of the names and extents of the net's parameters. "space" is the hash of
 // net, mesh, layouts and machine. "influences" and "totals" are features of the strategy
-// (sync/tuning/influences.hpp, strategy_features.hpp). "picks" has the number of the strategy of
-// each parameter, and "owners" the owner of each parameter, or -1 if it has none. "kind" is "best",
-// "by bytes" or "by number". All seconds are positive. Influences are between -10 and 10. Unknown
-// keys are errors.
+// (sync/tuning/influences.hpp, sync/tuning/strategy_features.hpp). "picks" has the number of the
+// strategy of each parameter, and "owners" the owner of each parameter, or -1 if it has none.
+// "kind" is "best", "by bytes" or "by number". All seconds are positive. Influences are between -10
+// and 10. Unknown keys are errors.
 
 #include <cmath>
 #include <limits>

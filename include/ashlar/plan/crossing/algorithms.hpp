@@ -13,8 +13,8 @@
 //   naive          as given, each task from the first port that has it    naive_order.hpp
 //   load balance   largest first, each from the port with the least load  balanced_order.hpp
 //
-// Plans use `ours` (plan_crossing.hpp). The others are those of the paper on cross-mesh resharding.
-// They send each task as a whole (list_order.hpp).
+// Plans use `ours` (plan_crossing.hpp). The others are those of the paper on cross-mesh resharding
+// (Zhuang et al. 2022). They send each task as a whole (list_order.hpp).
 
 #include <cstdint>
 

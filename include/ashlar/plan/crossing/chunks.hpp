@@ -44,7 +44,7 @@ constexpr int least_product(double x, int most) {
   if (x > double(most) * most) return most;
   if (x <= 2) return 1;
   double root = x;
-  for (double last = 2 * x; last - root > 0.25;) {  // Newton's method from above
+  for (double last = 2 * x; last - root > 0.25;) {  // Newton's method for sqrt(x)
     last = root;
     root = (root + x / root) / 2;
   }

@@ -36,7 +36,7 @@ struct crossing {
   std::vector<unit_task> tasks;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each task: one per node that it enters
   port_schedule between;                             ///< the ports are the nodes of the whole mesh
-  /// the schedule inside each node, whose ports are its ranks
+  /// The schedule inside each node, whose ports are the ranks of the node.
   std::vector<port_schedule> inside;
   int chunks = 1;
   double seconds = 0;

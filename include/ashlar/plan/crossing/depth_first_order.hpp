@@ -8,8 +8,9 @@
 // order, which contains some of the tasks, is not continued if, for some port, one of these sums is
 // as large as the best known length or larger:
 //
-//   the time until which the port receives, plus the sizes of the other tasks that it must receive
-//   the time until which the port sends, plus the sizes of the other tasks that only it can send
+//   the time until which the port receives, plus the sizes of the remaining tasks for this port
+//   the time until which the port sends, plus the sizes of the remaining tasks that only this port
+//   can send
 //
 // The search stops after `most` partial orders, and not after a time limit, so that its result does
 // not depend on the machine's speed. If the search has not stopped early, its result is a shortest

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Orders a crossing so that its busiest port is never idle, apart from the first and last periods:
+// Orders a crossing so that its busiest port is hardly ever idle, apart from the first and last
+// periods:
 //
 //   1. The tasks (port_task.hpp) are divided among their senders (sender_shares.hpp).
 //   2. The receivers of each share form a chain. Every receiver but the last sends the share on,

@@ -133,9 +133,9 @@ constexpr double bound_of(crossing_ports const& p, machine const& m, int element
 
 /// Plans the crossing of a tensor between two parts of a mesh. Expects placements that unit_tasks
 /// accepts, and parts that have no rank in common. `nodes` has the nodes of the whole mesh.
-/// `chunks` is the number of chunks; 0: the number that costs least. The number of the result is at
-/// most 2^16 and at most the elements of the largest task, unless a message would then have more
-/// than a GiB.
+/// `chunks` is the number of chunks; 0: the number that costs least. The result has at most 2^16
+/// chunks, and at most as many as the largest task has elements, unless a message would then have
+/// more than a GiB.
 constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
                                  placement const& from, mesh_part const& target,
                                  placement const& to, nodes_of_mesh const& nodes, machine const& m,

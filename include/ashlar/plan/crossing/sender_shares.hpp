@@ -10,10 +10,10 @@
 //
 // Let U be a set of ports, and size(U) the elements of the tasks that only ports of U have. The
 // ports of U must send these elements, so some port sends at least size(U) / |U|. The division is a
-// flow from tasks to ports, with a permitted load for each port. If the flow cannot be continued,
-// the search for a free port has reached such a set U, and the permitted load rises to size(U) /
-// |U|. Hence the largest load of the result is the least possible, or at most the load that is
-// permitted at first.
+// flow from tasks to ports, with a permitted load for each port. If the search for a port with room
+// reaches none, the ports that it has reached are such a set U, and the permitted load rises to
+// size(U) / |U|. Hence the largest load of the result is the least possible, or at most the load
+// that is permitted at first.
 
 #include <vector>
 

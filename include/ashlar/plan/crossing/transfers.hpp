@@ -36,8 +36,8 @@ constexpr int groups_of(port_schedule const& s) {
   return static_cast<int>(s.rounds.size() + rounds_of_group - 1) / rounds_of_group;
 }
 
-/// Returns a stage whose shares have the given chains of ranks, with the pieces that `only` sends
-/// or receives, or with all pieces if `only` is negative.
+/// Returns a stage whose shares have the given chains of ranks. The stage has the pieces that rank
+/// `only` sends or receives, or all pieces if `only` is negative.
 template <class Chain>
 constexpr stage_of_crossing stage_with(port_schedule const& s, Chain const& chain, int only) {
   stage_of_crossing stage{&s, scratch<std::vector<int>>(s.shares.size()), {}, {}};

@@ -17,9 +17,9 @@
 // task then belongs to one addend.
 //
 // Tiles are the distinct boxes that the ranks of a mesh hold, for each addend. The term unit task
-// is from the paper on cross-mesh resharding (section 2.2). The text of the paper cuts the tensor
-// only at the tiles of the source. We cut at the tiles of both sides, as the paper's example with
-// 64 unit tasks does.
+// is from the paper on cross-mesh resharding (Zhuang et al. 2022, section 2.2). The text of the
+// paper cuts the tensor only at the tiles of the source. We cut at the tiles of both sides, as the
+// paper's example with 64 unit tasks does.
 
 #include <vector>
 

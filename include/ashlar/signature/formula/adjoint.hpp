@@ -44,7 +44,7 @@ namespace ashlar::formulas {
 /// A formula with its gradient.
 struct differentiated_formula {
   graph g;
-  int x = 0, y = 0, dy = 0, dx = 0;
+  int x = 0, y = 0, dy = 0, dx = 0;  ///< nodes of the input, the output and their gradients
   /// The node of the targets, if the formula is a loss.
   int target = -1;
   /// If the formula joins the outputs of the two nets of a branch: the node of the first net's
@@ -130,7 +130,7 @@ class differentiation {
       case operation::reshape: return give(n.a, add_adjoint(g_, n.what, repeated(dz, z), n));
       case operation::keep:
       case operation::drop:
-        if (n.what == operation::drop && n.a == n.b) return;  // 0 for every u
+        if (n.what == operation::drop && n.a == n.b) return;  // z is 0 for every u
         return give(n.a, add_pair(g_, n.what, dz, n.b));
       case operation::cumulate: return give(n.a, add_map(g_, n.what, repeated(dz, z), -n.number));
       case operation::join: {
@@ -186,7 +186,7 @@ class differentiation {
   }
 
   constexpr int finished(int leaf) {
-    if (adjoint_[leaf] < 0 && is_used(leaf))  // read as a mask or as ids
+    if (adjoint_[leaf] < 0 && is_used(leaf))  // used only as a mask or as ids
       return add_pair(g_, operation::drop, leaf, leaf);
     if (adjoint_[leaf] < 0)
       throw error(g_.name, "the formula does not use " + f_.name_of(leaf) + " of extents " +
@@ -251,8 +251,8 @@ constexpr void differentiate(differentiated_formula& f) {
   find_joined(f);
 }
 
-/// The nodes of y and of the gradients, and all nodes from which these are computed. A function may
-/// have added other nodes, which are not needed.
+/// The nodes of y and of the gradients, and all nodes from which these are computed. The function
+/// that became the formula may have added other nodes, which are not needed.
 struct needed_nodes {
   bool has[max_nodes]{};
 

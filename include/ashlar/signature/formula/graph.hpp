@@ -44,7 +44,8 @@ namespace ashlar::formulas {
 ///   keep drop      u where v is not 0, or where v is 0, and 0 elsewhere; v has no gradient
 ///   cumulate       the sums of u up to each element of the last dim, or from each element on if
 ///                  the number is -1
-///   join           u and v one after the other along a dim, whose letters are A, B and C
+///   join           u and v one after the other along a dim with the letter A in u, B in v and C in
+///                  the result
 ///   part           the first part of u along the dim with the letter C, or the last part if
 ///                  `weight` is 1; only gradients use it
 ///   take_rows      the rows of u whose numbers are the elements of v, which has no gradient
@@ -154,7 +155,7 @@ struct node {
   function f = function::exp;  ///< the function of apply and apply_gradient
   int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
   int weight = 0;              ///< the number of the weight; for `part`: 0 first, 1 last part
-  double number = 0;  ///< an operator's number a, the first index of slice and pad, or a direction
+  double number = 0;  ///< the number a, the first index of slice or pad, or cumulate's direction
   shape extents;
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
   friend constexpr bool operator==(node const&, node const&) = default;

@@ -13,9 +13,9 @@
 //
 // All other results are temporaries. An element-wise result overwrites an operand of its size that
 // is no longer needed. A result that only nodes of one group need (row_groups.hpp) takes the memory
-// of a few rows on the host, which does not count. A problem does not say on which processor its
-// net will run, so memory is counted as on the host. A GPU needs more, because it computes no
-// groups and copies operands that are repeated to whole arrays (tensor/repeated.hpp).
+// of a few rows on the host, which does not count. A search does not know on which processor the
+// net will run, so memory is counted as on the host. A GPU needs more: it computes no groups, and
+// it copies each repeated operand to an array of the result's extents (tensor/repeated.hpp).
 //
 // All counts are for the whole formula, before it is distributed.
 
@@ -27,7 +27,7 @@
 
 namespace ashlar::formulas {
 
-/// The nodes that one pass computes, in the order of their numbers.
+/// The nodes that one pass computes and reads. row_groups.hpp has the order of the computation.
 struct pass_nodes {
   bool computes[max_nodes]{};
   bool reads[max_nodes]{};  ///< leaves and kept values that the pass reads
@@ -46,7 +46,7 @@ namespace detail {
 
 /// Marks the nodes that a pass computes and reads to get node i. The pass computes nodes with a
 /// number of `recomputed_from` or more, and earlier nodes that are element-wise and not the sum of
-/// a product and a bias. It reads all others.
+/// a product and a bias. It reads leaves and all other nodes.
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
@@ -217,7 +217,7 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
     if (n.what == operation::contract) {
       bool const is_dv = n.b >= f.forward;  // the contraction of u and dz
       work.flops += flops_of(g, i);
-      if (g.joins_sum[i]) continue;  // the sum counts the elements
+      if (g.joins_sum[i]) continue;  // the sum with the bias counts the elements
       if (i < f.forward) work.values += static_cast<double>(n.extents.elements());
       else if (is_dv) work.values += static_cast<double>(g[n.b].extents.elements());
       continue;

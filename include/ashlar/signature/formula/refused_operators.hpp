@@ -90,14 +90,14 @@ ASHLAR_NO_FORMULA_FUNCTION(redistribute, ASHLAR_SAYS_FORMULA_MOVES("redistribute
 #undef ASHLAR_NO_FORMULA_FUNCTION_OF_TYPES
 #undef ASHLAR_NO_FORMULA_FUNCTION_OF_LISTS
 
-/// u | to<...>
+/// Refuses u | to<...>.
 template <int Rank, class To>
 constexpr symbol<Rank> operator|(symbol<Rank> u, To const&) {
   static_assert(detail::never<To>, ASHLAR_SAYS_FORMULA_MOVES("u | to<...>"));
   return u;
 }
 
-/// map(f, u, v..), whose first argument is a function.
+/// Refuses map(f, u, v..), whose first argument is a function.
 template <class F, int Rank, class... More>
   requires(!is_symbol<F>)
 constexpr symbol<Rank> map(F const&, symbol<Rank> u, More const&...) {

@@ -15,7 +15,8 @@
 //
 // In the order of the pass, a group is at the position of its last node. A node that needs a sum of
 // rows of the group comes after the group. Each element is computed by the same operations in the
-// same order as without groups, so results are the same bit by bit.
+// same order as without groups, so results are the same bit by bit. Only sums of more than 256 rows
+// differ: a group adds one row after another, and device/host/combine_rows.hpp sums 256 at a time.
 
 #include <ashlar/signature/formula/graph.hpp>
 
@@ -107,7 +108,7 @@ class row_grouping {
 
  private:
   // Returns the representative of the nodes whose rows are divided over the ranks like those of
-  // node i. An operator and its operands with the same rows are divided alike.
+  // node i.
   constexpr int first_like(int i) const {
     while (like_[i] != i) i = like_[i];
     return i;
@@ -129,7 +130,9 @@ class row_grouping {
       reads(g_[product].a);
       reads(g_[product].b);
     }
-    if (!sums && !is_of_rows(g_, i)) {  // before the open group, unless the node needs the group
+    // A node that cannot be in a group is computed before the open group, or after it if it needs a
+    // result of the group.
+    if (!sums && !is_of_rows(g_, i)) {
       if (needs) close();
       order_.nodes.push_back(i);
       order_.group.push_back(-1);

@@ -17,8 +17,8 @@
 // The two tensors that a formula joins at the end of a branch have the same placement, and so do
 // their gradients.
 //
-// A row that reads weights as partial sums is dropped if another row differs from it only in that
-// it reads these weights whole. What remains are rows in which a weight is added to a tensor that
+// A row that reads weights as partial sums is dropped if another row has the same x and weights,
+// but reads these weights whole. What remains are rows in which a weight is added to a tensor that
 // is partial in any case, such as the bias of a linear layer whose input features are split.
 //
 // A row that splits a tensor of the layer is dropped if every rank repeats products that cost much,
@@ -158,7 +158,7 @@ class row_search {
     if (f.target >= 0 || f.first >= 0) visit(f.x);  // the targets are placed like x
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
-    visit(f.y);  // which may be x itself
+    visit(f.y);  // y may be x itself
     visit(f.dy);
     for (int i = f.forward; i < g_.size(); ++i)
       if (needed.has[i]) visit(i);
@@ -300,8 +300,8 @@ class row_search {
   double flops_ = 0;                        ///< the flops of all products
 };
 
-/// Returns whether two rows differ only in weights that `row` reads partial and `whole` reads
-/// whole, and differ in at least one such weight.
+/// Returns whether two rows have the same x and weights, apart from at least one weight that `row`
+/// reads partial and `whole` reads whole.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {

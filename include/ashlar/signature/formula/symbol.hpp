@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Symbols, on which a function runs once to become a formula. A symbol stands for a tensor of
-// `Rank` dims. An operator on symbols computes nothing; it adds a node to the formula's graph and
-// returns the symbol of its result.
+// A function becomes a formula by one call with symbols as arguments. A symbol stands for a tensor
+// of `Rank` dims. An operator on symbols computes nothing; it adds a node to the formula's graph
+// and returns the symbol of its result.
 //
-//   u + v  u - v  u * v  u / v    one operand may be repeated along dims, which are matched from
-//                                 the last one on: [batch, features] * [features]
+//   u + v  u - v  u * v  u / v    operands may be repeated along dims, which are matched from the
+//                                 last one on: [batch, features] * [features]
 //   u + a  a - u  a * u  u / a  -u  ..    with a number a
 //   matmul(u, v)                  u [.., k] times v [k, n], or a batch [.., k, n] of matrices
 //   exp log sqrt rsqrt tanh sigmoid silu erf abs relu gelu (u)    of each element

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The type of symbols (symbol.hpp), and the functions that read the numbers of a symbol's dims.
+// The type of symbols (symbol.hpp), functions that add a node to a symbol's graph, and checks of
+// the numbers of its dims.
 
 #include <concepts>
 #include <type_traits>
