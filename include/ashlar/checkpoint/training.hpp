@@ -87,8 +87,8 @@ std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
 }
 
 /// Reads the parameters of a model from safetensors files that other programs made. `map` is the
-/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). It gets the names of
-/// parameters, nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
+/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). The names of the
+/// arrays are nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
 /// has, load_parameters first calls it to compare the net with the files. Every rank must call
 /// load_parameters. Throws the errors of check() and of load_files on every rank; after an error of
 /// load_files, the parameters may have been changed. Communicates: what load_files and

@@ -4,16 +4,16 @@
 #pragma once
 
 // Runs the program of a training step, which is a list of actions (step/program.hpp). Each
-// computation belongs to one element of the net: a layer or one end of a residual. Each value of
-// the program, such as an activation, has a slot, which holds the value while the value is alive.
-// The executor performs the actions in order:
+// computation belongs to one element of the net: a layer, or one end of a residual, skip or branch.
+// Each value of the program, such as an activation, has a slot, which holds the value while the
+// value is alive. The executor performs the actions in order:
 //
 //   forward, recompute,
 //   backward, input_gradient,
 //   weight_gradient         the element's node computes (nn/node.hpp)
 //   begin_move, end_move    a redistribution. If end_move follows begin_move directly, the
 //                           redistribution is done at once. Otherwise it proceeds in the
-//                           background, and the moves of a bucket form one transfer.
+//                           background. On the host, the moves of a bucket form one transfer.
 //   begin_send, end_send,
 //   begin_receive,
 //   end_receive             a crossing between parts of a pipeline's mesh, in the background
@@ -218,7 +218,7 @@ class executor {
     return 0;
   }
 
-  /// Returns the program's plan of a redistribution, even if the mesh has another machine by now.
+  /// Returns the program's plan of a redistribution. It stays if the mesh gets another machine.
   auto const& plan_of(step::program_move const& m) {
     auto& plan = plans_[static_cast<std::size_t>(m.path)];
     if (plan == nullptr) plan = ashlar::detail::prepared_as(program_->path_of(m), mesh_);
@@ -382,7 +382,7 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;                             // one per move of the program
-  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // of program::paths, or null
+  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // one per path; null before its use
   // Indexed by the first move of each bucket.
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
   running_crossings<Processor> crossings_;
