@@ -15,8 +15,8 @@
 //   }
 //
 // A training run that is resumed on the same mesh with the same plan continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. Some checkpoints have more:
+// had not been interrupted. For this, its data and its schedule must be functions of the step. The
+// model must be placed with the same seed, on which dropout depends. Some checkpoints have more:
 //
 // - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
 //   plan or mesh, or other pipeline stages, a run cannot use them, so its errors begin with zeros.
@@ -135,8 +135,8 @@ std::string plan_text(Model const& model) {
 }
 
 /// Returns the options with more metadata: the seed of the model, its plan if it has wires or
-/// delays, and the numbers of squares of its gradients if updates did not square all of them. Drops
-/// such entries of another training, as in the metadata of an index that was loaded.
+/// delays, and the numbers of squared gradients if updates did not square all. Drops such entries
+/// of another training, as in the metadata of an index that was loaded.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   for (auto const* key : {wire_key, delay_key, squares_key}) options.metadata.erase(key);

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
-// program, and the averages of gradients that wires with momentum send. The executor keeps them
-// from step to step. With its n-th gradient g (counted from 1), an average a becomes
+// The errors that wires with error feedback have made in the redistributions of a program, and the
+// averages of gradients that wires with momentum send. A wire is the format in which a gradient is
+// sent (plan/wire.hpp). The executor keeps errors and averages from step to step. With its n-th
+// gradient g (counted from 1), an average a becomes
 //
 //   a + (g - a) (1 - beta) / (1 - beta^n)
 //

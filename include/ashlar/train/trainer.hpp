@@ -321,8 +321,8 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns how many totals follow those of the parameters: the sums of mixtures of experts, the
-  /// addends of the check for equal batches, and in a pipeline the seconds in which a rank is busy.
+  /// Returns how many numbers of totals_ follow those of the parameters: sums of mixtures, addends
+  /// that compare the batches, and in a pipeline the seconds in which a rank is busy.
   std::int64_t addends() const {
     return (has_mixtures_ ? nn::mixture_sums::count : 0) +
            static_cast<std::int64_t>(agreement_addends) + is_pipeline();
