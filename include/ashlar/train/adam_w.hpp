@@ -66,7 +66,7 @@ class adam_w_state {
   explicit adam_w_state(adam_w const& options) : options_(options) {}
 
   /// Updates parameter p. `index` is the number of the parameter, which must be the same in every
-  /// step. `step` is the number of the step, counted from 1.
+  /// step. `step` is the number of the update, counted from 1 (optimizer.hpp).
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     auto const shards = p.template shards<T>();
