@@ -31,8 +31,8 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// Tells which parameters an element reads from other elements. If an earlier element has a
-/// parameter in common with this one (tied.hpp), `first` points to it; otherwise `first` is null.
+/// Tells which parameters an element reads from other elements. `first` points to the parameter
+/// that an earlier element has in common with this one (tied.hpp), or is null if there is none.
 /// This parameter has the number `index` in this element. If the net is placed a second time
 /// (generator.hpp), `all_of` points to the same element of the first placement, from which this
 /// element reads all its parameters; otherwise `all_of` is null.
