@@ -105,8 +105,8 @@ class background_save {
  private:
   struct state;
 
-  /// Returns the absolute path of `folder`, or `folder` itself if there is none. Then save() throws
-  /// together with the other ranks.
+  /// Returns the absolute path of `folder`, or `folder` itself if the path cannot be found. Then
+  /// save() throws together with the other ranks.
   static std::filesystem::path absolute(std::filesystem::path const& folder) {
     std::error_code failed;
     auto const path = std::filesystem::absolute(folder, failed);

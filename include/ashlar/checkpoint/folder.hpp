@@ -180,9 +180,9 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
 
 /// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
 /// `folder`. If there is no complete checkpoint of `step`, first removes what is left of attempts
-/// that were never completed. Throws ashlar::error if this fails, if `folder` has a checkpoint of a
-/// later step, which then belongs to another training run, or if a background save of this process
-/// writes into `folder`, whose attempt would be removed.
+/// that were never completed. Throws ashlar::error if this fails, or if `folder` has a checkpoint
+/// of a later step, which then belongs to another training run. Also throws if a background save of
+/// this process writes into `folder`, since its attempt would be removed.
 inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
   if (detail::busy_folder::is_busy(folder))
     throw error("checkpoint::save", folder.string() +

@@ -7,8 +7,9 @@
 // placements may differ from those with which the checkpoint was written. Each rank reads the rows
 // of the files that overlap with its shards. No value moves between ranks.
 //
-// Before any value is read, the ranks compare the hashes of the files with those in the index, so
-// that a damaged file is an error and not a wrong model. Each rank checks some of the files.
+// Before any value is read, the ranks compare the hashes of the files with those in the index,
+// unless load_options.verifies is false. So a damaged file is an error and not a wrong model. Each
+// rank checks some of the files.
 
 #include <algorithm>
 #include <cstddef>
@@ -194,8 +195,8 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
 
 /// Reads arrays from safetensors files that other programs made. Every rank reads only what it
 /// needs. `views_of` returns the views of an array (source_view.hpp), which together cover it.
-/// Throws ashlar::error on every rank if a tensor is missing, too small or of another type, or if a
-/// file is not a safetensors file. Communicates: two reductions of 8 bytes.
+/// Throws ashlar::error on every rank if a tensor is missing or has other extents or another type,
+/// or if a file is not a safetensors file. Communicates: two reductions of 8 bytes.
 template <class Processor, class ViewsOf>
   requires(!std::is_invocable_r_v<std::string, ViewsOf, std::string const&> &&
            std::is_invocable_r_v<std::vector<source_view>, ViewsOf, stored_array const&>)

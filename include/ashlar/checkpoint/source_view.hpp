@@ -5,8 +5,8 @@
 
 // Says where the files of another program have the values of an array. Another program may give its
 // tensors other names, transpose them, or join several of them into one. A view maps a part of an
-// array to a tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j'
-// strides[1] of the row-major tensor, where i' and j' count from the first index of the part.
+// array to a tensor in the files. Index (i, j) of the part, counted from its first index, is this
+// element of the row-major tensor: offset + i strides[0] + j strides[1].
 
 #include <algorithm>
 #include <cstddef>
@@ -62,9 +62,9 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 
 namespace detail {
 
-/// If the files do not have the tensor of a view, lets the view read its `otherwise` instead, if
-/// source_view permits this. Else throws an ashlar::error that names the tensors that could be the
-/// missing one. views[i] are the views of arrays[i].
+/// If the files do not have the tensor of a view, lets the view read `otherwise` instead, if the
+/// rule at source_view::otherwise permits this. Else throws an ashlar::error that names the tensors
+/// that could be the missing one. views[i] are the views of arrays[i].
 inline void choose_tensors(std::vector<stored_array> const& arrays,
                            std::vector<std::vector<source_view>>& views,
                            io::checkpoint_index const& index) {

@@ -3,8 +3,7 @@
 
 #pragma once
 
-// An array that a checkpoint keeps: a parameter, or an array of the optimizer that is placed like
-// one.
+// An array that a checkpoint keeps, such as a parameter or an array of the optimizer.
 //
 // An array lies on a part of the mesh of the checkpoint, perhaps all of it. In this file, the
 // number of a rank is always its number on the whole mesh, from which all parts are made

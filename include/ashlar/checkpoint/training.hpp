@@ -15,8 +15,8 @@
 //   }
 //
 // A training run that is resumed on the same mesh with the same plan continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step. The model must
-// be placed with the same seed, on which dropout depends. Some checkpoints have more:
+// had not been interrupted. For this, its data and its schedule must be functions of the step. The
+// model must be placed with the same seed, on which dropout depends. Some checkpoints have more:
 //
 // - If gradients have wires with feedback (sync/encoded.hpp), the errors of the wires. With another
 //   plan or mesh, or other pipeline stages, a run cannot use them, so its errors begin with zeros.
@@ -87,8 +87,8 @@ std::vector<stored_array> all_arrays_of(train::trainer<Model, Optimizer>& t) {
 }
 
 /// Reads the parameters of a model from safetensors files that other programs made. `map` is the
-/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). It gets the names of
-/// parameters, nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
+/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). The names of the
+/// arrays are nn::parameter::path(). If `map` has a member check(problem, files), as llama_views
 /// has, load_parameters first calls it to compare the net with the files. Every rank must call
 /// load_parameters. Throws the errors of check() and of load_files on every rank; after an error of
 /// load_files, the parameters may have been changed. Communicates: what load_files and
@@ -135,8 +135,8 @@ std::string plan_text(Model const& model) {
 }
 
 /// Returns the options with more metadata: the seed of the model, its plan if it has wires or
-/// delays, and the numbers of squares of its gradients if updates did not square all of them. Drops
-/// such entries of another training, as in the metadata of an index that was loaded.
+/// delays, and the numbers of squared gradients if updates did not square all. Drops such entries
+/// of another training, as in the metadata of an index that was loaded.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   for (auto const* key : {wire_key, delay_key, squares_key}) options.metadata.erase(key);

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Executes the two ends of residuals, skips and branches. A residual computes y = x + f(x), a skip
-// concatenates x and f(x), and a branch adds, multiplies or concatenates f(x) and g(x)
-// (formula_join.hpp has the end of a branch that a formula joins). In a plan, each of the two ends
+// Executes the two ends of residuals, skips and branches. A residual computes y = x + f(x), and a
+// skip concatenates x and f(x). A branch adds, multiplies or concatenates f(x) and g(x).
+// (formula_join.hpp has the end of a branch that a formula joins.) In a plan, each of the two ends
 // is an element, besides the elements of f and g:
 //
-// - The begin passes x to both branches: to f and the skip branch, or to f and g. In the backward
-//   pass, it adds the gradients of both branches.
-// - The end adds, multiplies or concatenates the values of both branches in the forward pass. In
-//   the backward pass, an end that concatenates cuts dy into the gradients of both branches. An
-//   end that multiplies computes these gradients from dy and the values that it has kept.
+// - The begin gives x to both paths: to f and the direct path, or to f and g. In the backward pass,
+//   it adds the gradients of both paths.
+// - The end adds, multiplies or concatenates the values of both paths in the forward pass. In the
+//   backward pass, an end that concatenates cuts dy into the gradients of both paths. An end that
+//   multiplies computes these gradients from dy and the values that it has kept.
 //
 // The turn of a branch, between the elements of f and those of g, has a node that never runs.
 // The begin computes nothing in the forward pass, and an end that adds computes nothing in the
@@ -26,8 +26,8 @@
 namespace ashlar::nn {
 
 /// The begin of a residual, a skip or a branch, or an end that adds. In the forward pass, an end
-/// adds the values of both branches, such as x and f(x). In the backward pass, a begin adds the
-/// gradients of x from both branches.
+/// adds the values of both paths, such as x and f(x). In the backward pass, a begin adds the
+/// gradients of x from both paths.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;

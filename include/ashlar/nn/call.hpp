@@ -104,8 +104,8 @@ namespace detail {
 #endif
 }  // namespace detail
 
-/// The arguments that all passes get: the mesh, the layer's spec, the placements of its tensors and
-/// its parameters.
+/// The arguments that all passes get: the mesh, the layer's spec, its parameters and the placements
+/// of its tensors.
 template <class Types>
 class layer_call {
  public:
@@ -146,7 +146,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< in a pass, the dims that x has too are split like those of x
+  any_tensor<Processor> targets;  ///< replicated; a pass gets them split like x
   double scale = 1;               ///< the factor of the gradient: 1 / (targets in the step's mean)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };

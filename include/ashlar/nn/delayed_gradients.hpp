@@ -126,7 +126,7 @@ class delayed_gradients {
     int element, index, slot, delay;
     tensor_type pending;
     std::vector<tensor_type> kept{};  ///< synchronized gradients, the oldest first
-    tensor_type newest{};             ///< the gradient of the running step, if `kept` is not empty
+    tensor_type newest{};             ///< synchronized by the running step, if `kept` is not empty
   };
 
   parameter<Processor>& parameter_of(int element, int index) const {

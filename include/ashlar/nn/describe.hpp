@@ -6,7 +6,7 @@
 // Turns a net and a batch into the problem that the search solves. A net that does not end in a
 // loss of its own (loss.hpp) gets softmax cross-entropy as its last element.
 //
-//   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], float
+//   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], trained in float
 //   nn::describe<double>(net, nn::feature_batch{64, 784})
 //   nn::describe(net, nn::image_batch{64, 3, 32, 32})
 //

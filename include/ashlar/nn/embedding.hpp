@@ -17,8 +17,8 @@
 
 namespace ashlar::nn {
 
-/// Throws ashlar::error, which begins with `where`, if a vocabulary has a negative number of
-/// tokens, or more than there are tokens of 32 bits.
+/// Throws ashlar::error, which begins with `where`, if the number of tokens is negative or above
+/// 2^31, since ids are of type int32.
 constexpr void check_vocabulary(std::int64_t vocabulary, char const* where) {
   if (vocabulary < 0 || vocabulary > std::int64_t{1} << 31)
     throw error(where, "the vocabulary has " + std::to_string(vocabulary) +

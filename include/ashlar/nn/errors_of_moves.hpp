@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The errors that wires with error feedback (plan/wire.hpp) have made in the redistributions of a
-// program, and the averages of gradients that wires with momentum send. The executor keeps them
-// from step to step. With its n-th gradient g (counted from 1), an average a becomes
+// The errors that wires with error feedback have made in the redistributions of a program, and the
+// averages of gradients that wires with momentum send. A wire is the format in which a gradient is
+// sent (plan/wire.hpp). The executor keeps errors and averages from step to step. With its n-th
+// gradient g (counted from 1), an average a becomes
 //
 //   a + (g - a) (1 - beta) / (1 - beta^n)
 //
@@ -65,9 +66,8 @@ class errors_of_moves {
     return moved;
   }
 
-  /// Returns `sum`, the result of move k. If the wire has momentum and every rank has the whole
-  /// sum, each rank first replaces its average by an equal share of the sum, unless the sum is not
-  /// finite.
+  /// Returns `sum`, the result of move k. If the wire has momentum, every rank has the whole sum,
+  /// and the sum is finite, each rank first replaces its average by an equal share of the sum.
   template <class Processor>
   any_tensor<Processor> const& received(int k, any_tensor<Processor> const& sum) {
     auto const& path = program_->path_of(program_->moves[static_cast<std::size_t>(k)]);

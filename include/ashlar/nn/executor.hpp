@@ -4,16 +4,16 @@
 #pragma once
 
 // Runs the program of a training step, which is a list of actions (step/program.hpp). Each
-// computation belongs to one element of the net: a layer or one end of a residual. Each value of
-// the program, such as an activation, has a slot, which holds the value while the value is alive.
-// The executor performs the actions in order:
+// computation belongs to one element of the net: a layer, or one end of a residual, skip or branch.
+// Each value of the program, such as an activation, has a slot, which holds the value while the
+// value is alive. The executor performs the actions in order:
 //
 //   forward, recompute,
 //   backward, input_gradient,
 //   weight_gradient         the element's node computes (nn/node.hpp)
 //   begin_move, end_move    a redistribution. If end_move follows begin_move directly, the
 //                           redistribution is done at once. Otherwise it proceeds in the
-//                           background, and the moves of a bucket form one transfer.
+//                           background. On the host, the moves of a bucket form one transfer.
 //   begin_send, end_send,
 //   begin_receive,
 //   end_receive             a crossing between parts of a pipeline's mesh, in the background

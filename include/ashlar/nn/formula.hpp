@@ -23,7 +23,7 @@
 // Initialization: a weight has the initial values that its weight_spec states. Without such values
 // it gets normal deviates of variance 1 / (the product of all its extents but the last), as in
 // nn::linear. The passes communicate nothing. They run on the host and on GPU ranks, except that
-// take_rows runs on the host only. On GPU ranks, nn::place refuses it.
+// the operator take_rows runs on the host only. On GPU ranks, nn::place refuses it.
 //
 // On the host, operators on the same rows are computed together, a few rows at a time, but each
 // operator is a loop of its own. On a GPU, each operator is a kernel that reads and writes memory.

@@ -157,9 +157,9 @@ class by_formula {
 }  // namespace join
 
 /// Returns a net that maps x to join(first(x), second(x)). `join` is a formula of two tensors
-/// without weights. nn::describe throws ashlar::error if the two outputs have different extents, if
-/// these extents do not fit the operators of the formula, or if one of the nets has no layers.
-/// Communicates nothing.
+/// without weights. nn::describe throws ashlar::error if the extents of the two outputs differ or
+/// do not fit the operators of the formula, or if one of the nets has no layers. Communicates
+/// nothing.
 template <class First, class Second, class F, int... Rank>
 constexpr auto branch(First first, Second second, formula_layer<F, Rank...> const& join) {
   using symbol = formulas::symbol<formulas::any_rank>;

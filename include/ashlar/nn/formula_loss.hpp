@@ -149,7 +149,7 @@ class formula_loss_passes {
   }
 
  private:
-  /// Passes x and the targets to `pass`. If T is not accumulation_t<T>, the result holds a copy of
+  /// Gives `pass` x and the targets. If T is not accumulation_t<T>, the result holds a copy of
   /// x that is converted to accumulation_t<T>, and must exist until the pass has ended.
   template <class Call, class X, class Targets, class Pass>
   auto prepare(Call const& c, X const& x, Targets const& targets, Pass& pass) const {

@@ -45,8 +45,8 @@ class formula_passes {
                   formulas::backward_nodes(f_, part::weights),
                   formulas::backward_nodes(f_, part::both)},
         kept_(formulas::kept_nodes(f_, nodes_of(part::both))) {
-    // The names of the weights are removed here: they belong to the layer, which this object may
-    // outlive, and the passes do not need them.
+    // The names are removed here: they belong to the layer, which this object may outlive, and the
+    // passes do not need them.
     f_.g.name = "formula";
     f_.weight_names = {};
   }

@@ -119,9 +119,9 @@ class generator {
                 "vocabulary], such as nn::gpt and nn::llama.");
 
  public:
-  /// Makes the caches, which are empty. Every rank calls it. Throws ashlar::error if the net is not
-  /// that of the model, if it cannot generate tokens, or if it has fewer positions than
-  /// o.most_tokens. Communicates nothing.
+  /// Makes the caches, which are empty. Every rank calls it. Throws ashlar::error if an option is
+  /// below 1, or if the net is not that of the model, cannot generate tokens or has fewer positions
+  /// than o.most_tokens. Communicates nothing.
   generator(Net const& net, Model& model, generator_options const& o)
       : net_(net), model_(&model), options_(o) {
     check();

@@ -15,11 +15,11 @@
 // heads can be split over at most as many ranks as there are key heads. Each rank has whole
 // sequences, so the position of a token is the same however the batch or the heads are split.
 //
-// device/host/rotary.hpp says how pairs are laid out and rotated, with the source of the formula.
-// device/host/grouped_attention.hpp says how the passes compute. The backward pass needs x, y and
-// the log-sum-exp of each row of scores, but not the scores. It computes the rotated queries and
-// keys again. nn::attention_core is attention without groups and rotary positions, and runs on GPUs
-// too.
+// device/host/rotary.hpp says which features form a pair and how pairs are rotated, with the source
+// of the formula. device/host/grouped_attention.hpp says how the passes compute. The backward pass
+// needs x, y and the log-sum-exp of each row of scores, but not the scores. It computes the rotated
+// queries and keys again. nn::attention_core is attention without groups and rotary positions, and
+// runs on GPUs too.
 
 #include <ashlar/device/host/grouped_attention.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -170,9 +170,9 @@ struct attention_options {
 
 /// Returns self-attention with its projections: a linear layer to the queries, keys and values, the
 /// core, and a linear layer back. Maps [batch, seq, features] to the same extents. Throws
-/// ashlar::error if the number of heads does not divide the number of features, if the number of
-/// key heads does not divide the number of heads, if the rotary base is not positive although
-/// `rotary` is set, if the scaling is not possible, or if there is a scaling but no rotary
+/// ashlar::error if the number of heads does not divide the number of features, or the number of
+/// key heads does not divide the number of heads. Also throws if the rotary base is not positive
+/// although `rotary` is set, if the scaling is not possible, or if there is a scaling but no rotary
 /// positions.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;

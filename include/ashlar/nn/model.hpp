@@ -143,7 +143,7 @@ class model {
   }
 
   /// Makes the input of an executor from data in host memory. The executor then computes the
-  /// gradients of the mean loss over all targets of a step.
+  /// gradients of the mean loss of a step.
   ///
   ///   inputs, targets   all micro-batches, one after the other; the same on every rank. The
   ///                     context of a micro-batch follows its input.
@@ -224,8 +224,8 @@ class model {
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
   /// Ignores delays and plain steps, which only a trainer counts. Communicates: a redistribution of
-  /// each sum that is at another placement. Throws ashlar::error if a net with tied parameters
-  /// calls this twice without clear_gradients(): the gradient of a later use would count twice.
+  /// each sum that is at another placement. Throws ashlar::error on a second call without
+  /// clear_gradients() if parameters are tied: the gradient of a later use would count twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -342,7 +342,7 @@ class model {
     return values.last(static_cast<std::size_t>(context_elements()));
   }
 
-  std::shared_ptr<state> state_;  // its address does not change when the model is moved
+  std::shared_ptr<state> state_;  // the state keeps its address when the model is moved
 };
 
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>

@@ -31,11 +31,11 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// Tells which parameters an element reads from other elements. If an earlier element has a
-/// parameter in common with this one (tied.hpp), `first` points to that parameter, and it is
-/// parameter number `index` of this element; otherwise `first` is null. If the net is placed a
-/// second time (generator.hpp), this element reads all its parameters from the same element of the
-/// first placement, and `all_of` points to that element; otherwise `all_of` is null.
+/// Tells which parameters an element reads from other elements. `first` points to the parameter
+/// that an earlier element has in common with this one (tied.hpp), or is null if there is none.
+/// This parameter has the number `index` in this element. If the net is placed a second time
+/// (generator.hpp), `all_of` points to the same element of the first placement, from which this
+/// element reads all its parameters; otherwise `all_of` is null.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;

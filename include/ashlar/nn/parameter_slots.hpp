@@ -4,12 +4,13 @@
 #pragma once
 
 // The slots of parameters and of their gradient sums in an execution of a program. The tensors of
-// these slots exist between runs, so the slots are filled only once. The exception is a parameter
-// that is updated apart from its storage: in each step, a redistribution renews the parameter and
-// replaces its tensor (nn/parameter.hpp). The slot of such a parameter is filled when a run begins
-// and emptied when the run ends, so that no execution keeps an old tensor. A step that delays a
-// gradient replaces the tensor of its sum by another one (nn/delayed_gradients.hpp), so the slots
-// of sums are filled again when a run begins.
+// these slots exist between runs, so the slots are filled only once, with two exceptions:
+//
+// - If a parameter is updated apart from its storage, a redistribution replaces its tensor in each
+//   step (nn/parameter.hpp). Its slot is filled when a run begins and emptied when the run ends, so
+//   that no execution keeps an old tensor.
+// - A step that delays a gradient replaces the tensor of the gradient's sum
+//   (nn/delayed_gradients.hpp). So the slots of sums are filled again when a run begins.
 
 #include <memory>
 #include <utility>

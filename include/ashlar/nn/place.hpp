@@ -256,10 +256,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
-/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh, which must
-/// be a whole mesh. The trainer runs the schedule of the plan. Initial values and errors are the
-/// same as with a plan without stages. Every rank calls it. Communicates a few bytes, to make the
-/// parts of the mesh and to compare plans and seeds.
+/// Places `net` by a plan with pipeline stages. The stages divide an axis of `m`, which must be a
+/// whole mesh and not a part of one. The trainer runs the schedule of the plan. Initial values and
+/// errors are the same as with a plan without stages. Every rank calls it. Communicates a few
+/// bytes, to make the parts of the mesh and to compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

@@ -27,7 +27,7 @@ class residual : public branched_net<Inner> {
     sum.x = sum.y = x;
     sum.rows = independent_training_rows(x.rank());
     double const added = 3 * static_cast<double>(x.elements());
-    sum.saved_values = static_cast<double>(x.elements());  // the skipped branch stays in memory
+    sum.saved_values = static_cast<double>(x.elements());  // x, which the end reads
     // The begin adds the gradients of both branches.
     sum.backward_values = added;
     int const begin = problem.size();

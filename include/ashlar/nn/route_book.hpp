@@ -60,9 +60,9 @@ route_book const& recorded_routes(Model const& model) {
 
 /// Lets the passes that `book` names take the routes in the book, until this function is called
 /// again. An empty book lets the router choose all routes. Expects the same book on all ranks of a
-/// stage. Throws ashlar::error if an entry lacks its routes or the number of tokens of an expert,
-/// if check_routes refuses the routes, or if they do not fit the element's numbers of tokens and
-/// experts in the net. Communicates nothing.
+/// stage. Throws ashlar::error if an entry lacks its routes or the number of tokens of an expert.
+/// Also throws if check_routes refuses the routes, or if they do not fit the element's numbers of
+/// tokens and experts in the net. Communicates nothing.
 template <class Model>
 void replay_routes(Model const& model, route_book book) {
   auto const& net = model.problem();

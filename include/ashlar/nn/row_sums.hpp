@@ -102,7 +102,7 @@ class row_sums {
 
   box shard_;
   std::int64_t columns_;
-  std::vector<std::int32_t> slots_;  // places in ids_, or -1; at most half of the slots are used
+  std::vector<std::int32_t> slots_;  // indices into ids_, or -1; at most half of the slots are used
   std::vector<std::int32_t> ids_;    // in the order in which rows were first asked for
   std::vector<T> values_;
 };

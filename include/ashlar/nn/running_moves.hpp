@@ -94,7 +94,7 @@ class running_moves {
     std::size_t place = 0;
   };
 
-  /// Returns the program's plan of a redistribution, even if the mesh has another machine by now.
+  /// Returns the program's plan of a redistribution. It stays if the mesh gets another machine.
   std::shared_ptr<prepared_plan const> const& plan_of(basic_mesh<Processor> const& m,
                                                       step::program_move const& move) {
     auto& plan = plans_[static_cast<std::size_t>(move.path)];
@@ -114,7 +114,7 @@ class running_moves {
   std::vector<std::string> names_;                           // one per move of the program
   errors_of_moves errors_;                                   // running moves refer to it
   std::vector<move_run> running_;                            // one per move of the program
-  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // of program::paths, or null
+  std::vector<std::shared_ptr<prepared_plan const>> plans_;  // one per path; null before its use
   // Indexed by the first move of each bucket.
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;
 };

@@ -8,8 +8,7 @@
 // sample, and the results for these copies are cut off (in_parts) or subtracted (mean_loss.hpp).
 // The other results are right only if samples do not depend on each other. A net whose samples
 // depend on each other (layer_spec::couples_rows, layer_spec::couples_samples) takes whole parts
-// only. The results of a whole part need not be the same number for each sample, because such a net
-// may compute fewer rows than a part has samples, or more.
+// only. The number of results of such a net need not be a multiple of the number of samples.
 
 #include <algorithm>
 #include <cstdint>

@@ -9,7 +9,7 @@
 //
 // Parameter 0 of the first layer is also parameter 0 of the last one. The parameter is stored once,
 // has one optimizer state, and counts once in the norm of the gradients. Checkpoints use the name
-// that it has in the first layer. The first layer also says how it is initialized.
+// that it has in the first layer, which also gives its initial values.
 //
 //   gradients    Each use has a gradient sum of its own. Both sums are reduced over the ranks to
 //                the placement at which the parameter is updated. Then the sum of the last layer is

@@ -15,8 +15,8 @@
 // second moment then stays as the exact gradients have left it, as in 1-bit Adam (Tang et al.
 // 2021). If the second moment of an element is still zero, an update sets it so that its
 // bias-corrected value is the square of the gradient of this update. An average of gradients that
-// was sent is stored times 1 - beta1^t, so that a later update without such wires can correct its
-// bias as usual.
+// was sent becomes the first moment, multiplied by 1 - beta1^t in update t. So a later update
+// without such wires can correct the bias as usual.
 
 #include <cassert>
 #include <cmath>
@@ -66,7 +66,7 @@ class adam_w_state {
   explicit adam_w_state(adam_w const& options) : options_(options) {}
 
   /// Updates parameter p. `index` is the number of the parameter, which must be the same in every
-  /// step. `step` is the number of the step, counted from 1.
+  /// step. `step` is the number of the update, counted from 1 (optimizer.hpp).
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     auto const shards = p.template shards<T>();

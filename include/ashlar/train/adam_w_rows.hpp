@@ -7,8 +7,8 @@
 //
 //   train::adam_w_rows{.lr = 3e-4}
 //
-// It is another optimizer than AdamW. By the rule of AdamW, a step changes only the rows that have
-// a gradient, and the moments of these rows. All other rows and their moments stay as they are,
+// It is another optimizer than AdamW. A step applies the rule of AdamW only to the rows that have a
+// gradient, and to the moments of these rows. All other rows and their moments stay as they are,
 // while AdamW would go on changing them by their moments and weight decay. So results differ from
 // those of train::adam_w unless every step reads every row. The bias corrections count the steps of
 // the training, and not those of a row. Parameters whose gradients are tensors are updated as by

@@ -64,8 +64,8 @@ class loader {
 
   /// Opens the file `path` for trainer `t`. The trainer's net must read tokens [batch, length] and
   /// have one target per token. All ranks must call this constructor. Throws ashlar::error on every
-  /// rank if the net has other inputs or targets, if a rank cannot read the file, if the file has
-  /// fewer than length + 1 tokens, or if its number of tokens is not the same on all ranks.
+  /// rank if the net has other inputs or targets, or if a rank cannot read the file. Also throws if
+  /// the file has fewer than length + 1 tokens, or not the same number of tokens on all ranks.
   /// Communicates: two reductions, of 8 and 16 bytes.
   template <class Trainer>
   loader(Trainer const& t, std::filesystem::path const& path, loader_options const& options = {})

@@ -35,7 +35,7 @@
 // value. It also writes the copy, which is the value rounded to bfloat16, unless the pointer to the
 // copy is null. parameter.decays() is true for weights and embedding tables and false for biases
 // and gains. parameter.processor() runs the update, and the memory of this processor holds the
-// state. Optimizers: adam_w.hpp, sgd.hpp.
+// state. Optimizers: adam_w.hpp, adam_w_rows.hpp, sgd.hpp.
 
 #include <cmath>
 #include <cstddef>

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Decides what an optimizer gets as the gradient of a parameter that has a wire (plan/wire.hpp),
-// and whether the optimizer may square it. AdamW divides by an average of squared gradients.
-// Squares of what a coarse wire sends would give all elements of a block the same average, so that
-// AdamW became momentum with one learning rate for a whole tensor. g is the exact gradient:
+// Decides what an optimizer gets as a gradient that is sent with a wire (plan/wire.hpp), and
+// whether the optimizer may square it. AdamW divides by an average of squared gradients. one_bit
+// sends elements of equal magnitude in each block, so AdamW would become momentum with one learning
+// rate for the block. top_k sends an element only in some steps. So after plain steps, which send
+// exact gradients, what these two wires send is not squared. In the table, g is the exact gradient:
 //
 //   wire after n plain steps              steps 1 .. n       later steps
 //   none                                  g, squared         g, squared
@@ -139,8 +140,8 @@ class sent_gradients {
   }
 
  private:
-  /// Returns the number and the path in a line of text(). Throws ashlar::error if there is no such
-  /// line.
+  /// Returns the number and the path in a line of text(). Throws ashlar::error if the line does not
+  /// have this form.
   static std::pair<std::int64_t, std::string_view> parts_of(std::string_view line) {
     std::int64_t count = 0;
     char const* const last = line.data() + line.size();

@@ -228,8 +228,8 @@ template <class Model>
 
 /// Throws an error on every rank if two ranks that hold the same part of a parameter have different
 /// values of it. The usual cause is a wrong row in the signature table of a layer. If steps begin
-/// with the renewal of stored copies (step::renewal_first), the stored copies are those that the
-/// step has read; the copies of its new values are compared after the next step. Communicates: one
+/// with the renewal of stored copies (step::renewal_first), compares the copies that this step has
+/// read. The copies of its new values are compared after the next step. Communicates: one
 /// all-reduce, which has 8 bytes per rank for each tensor of for_each_lasting.
 template <class Model>
 void compare_replicas(Model& model, std::int64_t step) {

@@ -22,8 +22,8 @@ namespace ashlar::train {
 
 /// The report of one step. `loss` and `gradient_norm` are computed over all ranks, and `seconds` is
 /// measured on this rank. In a stale training (stale_training.hpp), `loss` is that of this rank's
-/// samples (0 if it has none), and `gradient_norm` that of its own gradient, both at the values
-/// that it has read.
+/// samples (0 if the rank has none), and `gradient_norm` that of their gradient. Both belong to the
+/// parameter values that the rank has read.
 struct step_report {
   std::int64_t step = 0;  ///< counts from 0
   /// The mean loss over the step's rows, before the update. The losses of routers are not included.

@@ -71,10 +71,10 @@ class trainer {
   ~trainer();
 
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if the
-  /// data of any rank have other sizes than the model's batch or an id or a target out of range, if
-  /// the ranks pass different data, or if the loss or gradient norm is not finite. In the checked
-  /// mode of the mesh, also throws if ranks that hold the same part of a parameter have different
-  /// values after the step. A refused step changes the errors that wires with feedback keep.
+  /// data of any rank have wrong sizes or an id or target out of range, or differ between ranks.
+  /// Also throws so if the loss or gradient norm is not finite. In the checked mode of the mesh,
+  /// also throws if ranks that hold the same part of a parameter have different values after the
+  /// step. A refused step changes the errors that wires with feedback keep.
   step_report step(own_batch const& data);
 
   /// Does not compile: the net takes inputs or targets of other types.
@@ -125,7 +125,7 @@ class trainer {
   }
   /// Calls f(name, rows, shard) for each array of the errors of wires with feedback, which are zero
   /// after continue_after() (wire_arrays.hpp). Only a training with the same plan on the same mesh
-  /// can use them. There are none before the first step with wires.
+  /// can use them. There are none while steps are plain (plan::plain_steps).
   template <class F>
   void for_each_wire_array(F f) {
     if (!search::is_plain_step(model_->plan(), std::max<std::int64_t>(step_ - 1, 0)))
@@ -154,16 +154,16 @@ class trainer {
   /// at another, unless steps begin with these redistributions.
   void continue_after(std::int64_t steps);
   /// If parameters are stale (stale_training.hpp), makes the parameters of all ranks equal. All
-  /// ranks must call it before a checkpoint or an evaluation, and before they wait for each other
-  /// without this mesh, as in transfers of another mesh or when they make one.
+  /// ranks must call it before a checkpoint or an evaluation. They must also call it before they
+  /// make another mesh or transfer on one.
   void settle() {
     if (stale_) stale_->settle();
   }
   /// Returns the stale training that runs the steps, or null if they are synchronous.
   auto const* stale() const { return stale_.get(); }
   Model const& model() const { return *model_; }
-  /// Returns the program of the last step, or of step 0 if none was made yet, after the passes that
-  /// trainer_options::overlap asks for.
+  /// Returns the program of the last step, or of step 0 if none was made yet. Its transfers overlap
+  /// with computations as trainer_options::overlap says.
   step::program const& program() const { return programs_.program(); }
   /// Returns when each action of the last step began and ended; empty without record_times, and
   /// before the first step.

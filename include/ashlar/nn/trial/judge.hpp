@@ -76,9 +76,9 @@ class truth {
                                               "beyond a shard, or the layer has no value "
                                               "there.";
 
-  /// If the mesh has one axis, `p` is not a split, and the shards would be right at another
-  /// placement that is not a split, returns a sentence that names this placement. In all other
-  /// cases returns an empty string.
+  /// Returns a sentence that names another placement at which the shards would be right, or an
+  /// empty string if there is none. Tries only placements without a split, and only if the mesh has
+  /// one axis and `p` is not a split.
   std::string hint(std::vector<host_tensor> const& shards, placement const& p,
                    whole_values const& right) const {
     if (p.axes() != 1 || p[0].is_split() || shards.size() == 1) return "";
@@ -96,8 +96,8 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// Compares the results of one trial with the right values. simulated_layer.hpp passes the results
-/// of a layer's passes to this function object.
+/// Compares the results of one trial with the right values. simulated_layer.hpp calls this function
+/// object with the results of a layer's passes.
 struct judge {
   truth& known;
   std::string where;

@@ -51,7 +51,7 @@ struct trial_layer {
   bool is_loss = false;
   bool has_backward = false, has_weight_gradient = false, has_input_gradient = false;
   std::optional<integer_range> ids;             ///< the range of the ids, if x consists of ids
-  std::optional<integer_range> target_classes;  ///< their range, if the targets are integers
+  std::optional<integer_range> target_classes;  ///< the range of the targets, if they are integers
   shape target_extents;
   std::vector<parameter_range> parameters;
   /// Returns the layer placed on one rank's mesh, with its tensors placed as the choice says.

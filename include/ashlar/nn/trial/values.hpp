@@ -172,9 +172,8 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// Returns the shards of all ranks without halos, as the program's action add_halo makes them: for
-/// each element that a rank owns, the rank gets the sum of the values that all ranks computed for
-/// it.
+/// Returns the shards of all ranks without halos, as the program's action add_halo makes them. A
+/// rank gets, for each element of its shard, the sum of the values that all ranks computed for it.
 inline std::vector<host_tensor> halos_added(std::vector<host_tensor> const& with_halo,
                                             halo_layout const& layout) {
   auto const& t = with_halo[0].mesh().topology();

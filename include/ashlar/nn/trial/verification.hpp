@@ -68,8 +68,8 @@ class verification {
   int rows() const { return spec_.rows.size(); }
   std::string name() const { return spec_.name.text; }
 
-  /// Throws unless the passes and the output of the layer's class agree with its spec. layer_node
-  /// checks its statistics, and check_spec its parameters.
+  /// Throws unless the passes and the output of the layer's class agree with the spec. layer_node
+  /// checks the statistics, and check_spec the parameters.
   void check_type() const {
     if (layer_.y_rank != spec_.y.rank() && !layer_.is_loss)
       throw error(name(), "its output has " + std::to_string(spec_.y.rank()) +
