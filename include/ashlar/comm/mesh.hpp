@@ -20,7 +20,6 @@
 // (communication_seconds).
 
 #include <algorithm>
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,24 +56,7 @@ class basic_mesh {
   /// settings or the environment variables of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
-             settings const& wanted = backend::default_settings()) {
-    int const size = backend::size_of(ranks), rank = backend::rank_in(ranks);
-    detail::require_ranks(t, size);
-    state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
-                                                     rank);
-    state_->priced_on = m;
-    state_->plain = state_->transport = state_->back->make_transport();
-    require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
-    set_machine(m);
-    auto const all = [this](reduction op, auto values) { reduce(*state_->plain, op, values); };
-    auto const variables = detail::agreed_variables<backend>(rank, size, all);
-    state_->is_checked = variables.checks;
-    if constexpr (backend::is_watched) state_->start_watchdog(variables.watching, all);
-  }
-  basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
-             ashlar::machine const& m = machines::workstation,
-             settings const& wanted = backend::default_settings())
-      : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
+             settings const& wanted = backend::default_settings());
 
   /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Collective
   /// over the mesh. On a rank that is not a member, is_here() is false: shards of tensors on the
@@ -389,6 +371,23 @@ class basic_mesh {
 
   std::shared_ptr<mesh_state<Processor>> state_;
 };
+
+template <class Processor>
+basic_mesh<Processor>::basic_mesh(world ranks, ashlar::topology const& t, ashlar::machine const& m,
+                                  settings const& wanted) {
+  int const size = backend::size_of(ranks), rank = backend::rank_in(ranks);
+  detail::require_ranks(t, size);
+  state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
+                                                   rank);
+  state_->priced_on = m;
+  state_->plain = state_->transport = state_->back->make_transport();
+  require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
+  set_machine(m);
+  auto const all = [this](reduction op, auto values) { reduce(*state_->plain, op, values); };
+  auto const variables = detail::agreed_variables<backend>(rank, size, all);
+  state_->is_checked = variables.checks;
+  if constexpr (backend::is_watched) state_->start_watchdog(variables.watching, all);
+}
 
 /// A mesh of processes with host memory, which communicate through MPI.
 using mesh = basic_mesh<device::host::processor>;

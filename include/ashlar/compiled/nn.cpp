@@ -28,11 +28,12 @@ template nn::parameter<host> nn::make_parameter<float>(step::parameter_spec cons
                                                        std::uint64_t, std::string const&);
 template struct nn::model_state<float, host, float>;
 template struct nn::model_state<float, host, std::int32_t>;
-template class nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>;
-template class nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>;
-template class train::trainer<nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>,
-                              train::adam_w>;
-template class train::trainer<nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>,
-                              train::adam_w>;
+template struct nn::model_state<double, host, double>;
+template struct nn::model_state<double, host, std::int32_t>;
+#define ASHLAR_COMPILES_MODEL(...)                                                                 \
+  template class __VA_ARGS__;                                                                      \
+  template class train::trainer<__VA_ARGS__, train::adam_w>;                                       \
+  template class train::trainer<__VA_ARGS__, train::sgd>;
+ASHLAR_USUAL_MODELS(ASHLAR_COMPILES_MODEL)
 
 }  // namespace ashlar

@@ -37,6 +37,7 @@
 #include <ashlar/nn/model_state.hpp>
 #include <ashlar/nn/replicated_data.hpp>
 #include <ashlar/nn/sample_parts.hpp>
+#include <ashlar/nn/usual_models.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
@@ -391,9 +392,9 @@ double model<T, Processor, Input, InputRank, OutputRank, Loss>::evaluate(
 }
 
 #if !ASHLAR_DEFINES(NN)
-extern template class model<float, device::host::processor, float, 2, 2, softmax_cross_entropy>;
-extern template class model<float, device::host::processor, std::int32_t, 2, 3,
-                            softmax_cross_entropy>;
+#define ASHLAR_COMPILED_MODEL(...) extern template class __VA_ARGS__;
+ASHLAR_USUAL_MODELS(ASHLAR_COMPILED_MODEL)
+#undef ASHLAR_COMPILED_MODEL
 #endif
 
 }  // namespace ashlar::nn

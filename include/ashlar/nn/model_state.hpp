@@ -122,6 +122,8 @@ executor<Processor>& model_state<T, Processor, Input>::one_micro_batch() {
 #if !ASHLAR_DEFINES(NN)
 extern template struct model_state<float, device::host::processor, float>;
 extern template struct model_state<float, device::host::processor, std::int32_t>;
+extern template struct model_state<double, device::host::processor, double>;
+extern template struct model_state<double, device::host::processor, std::int32_t>;
 #endif
 
 }  // namespace ashlar::nn

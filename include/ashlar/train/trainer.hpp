@@ -351,11 +351,11 @@ template <class Model, class Optimizer>
 trainer(Model&, Optimizer, trainer_options) -> trainer<Model, Optimizer>;
 
 #if !ASHLAR_DEFINES(NN)
-extern template class trainer<
-    nn::model<float, device::host::processor, float, 2, 2, nn::softmax_cross_entropy>, adam_w>;
-extern template class trainer<
-    nn::model<float, device::host::processor, std::int32_t, 2, 3, nn::softmax_cross_entropy>,
-    adam_w>;
+#define ASHLAR_COMPILED_TRAINER(...)                                                               \
+  extern template class trainer<__VA_ARGS__, adam_w>;                                              \
+  extern template class trainer<__VA_ARGS__, sgd>;
+ASHLAR_USUAL_MODELS(ASHLAR_COMPILED_TRAINER)
+#undef ASHLAR_COMPILED_TRAINER
 #endif
 
 }  // namespace ashlar::train
