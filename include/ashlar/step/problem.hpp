@@ -103,7 +103,6 @@ struct tie {
   friend constexpr bool operator==(tie const&, tie const&) = default;
 };
 
-/// The largest number of ties in a problem.
 inline constexpr int max_ties = 4;
 
 /// Says how often the forward pass of an element of the layer chain runs: once, or twice because

@@ -7,10 +7,10 @@
 // follows the common order of all parts (lower.hpp), from which three rules lead to the order of
 // one part:
 //
-//   begin_receive   If receives begin ahead: where the common order has the transfers of the
-//                   previous pass with which the same sender sends to this part. The receives of
-//                   the sender's first such pass begin at the start of the step. If receives do not
-//                   begin ahead: at the transfer's own place
+//   begin_receive   If receives begin ahead: where the common order has the transfers from the
+//                   sender's previous pass that sends to this part. The receives from the sender's
+//                   first such pass begin at the start of the step. If receives do not begin ahead:
+//                   at the transfer's own place
 //   end_sends       The sends of a pass to another part end right before a later pass begins its
 //                   first send to that part
 //   begin_send      at the transfer's own place, which is right after the pass
