@@ -277,8 +277,8 @@ class tuner {
 
 /// Measures `options.trials` strategies for the parameters of plan `chosen`. Returns the fastest of
 /// these and of the earlier trials of this space. seconds_of_step(plan), or seconds_of_step(plan,
-/// division), returns the mean seconds of some steps after a warm-up. All ranks must return the same
-/// number, since each of them chooses the next trial by it. With the first form, gradients are
+/// division), returns the mean seconds of some steps after a warm-up. The number must be equal on
+/// all ranks, since each of them chooses the next trial by it. With the first form, gradients are
 /// divided as the library divides them. Communicates nothing itself. Source: Algorithm 1 of
 /// AutoDist. Throws ashlar::error in these cases:
 ///
