@@ -76,7 +76,7 @@ class program_check {
     bool is_renewed_first = false;  ///< a stored parameter that is renewed before it is read
     bool is_delayed = false;        ///< the sum of a gradient that a later step synchronizes
     int moving = 0;                 ///< number of pending moves that read this value
-    int addends = 0;
+    int addends = 0;  ///< addends of a sum; for a parameter: how often it was updated or replaced
   };
   enum class stage : signed char { none, begun, ended };
 

@@ -66,7 +66,7 @@ struct rows {
                           p.in_rows = in_rows[next++];
                           if (!p.in_rows) return;
                           p.wire = {};  // rows are sent exactly
-                          p.delay = 0;  // and in the step that has made them
+                          p.delay = 0;  // rows are sent in the step that has made them
                         });
   }
 };

@@ -56,7 +56,7 @@ struct tuning_options {
   int proposals = 48;          ///< candidates of a round
   int each_round = 5;          ///< trials of a round
   double accuracy = 0.8;       ///< the ranking accuracy that the fidelity level demands
-  double diversity = 0.5;      ///< the bonus of a candidate that shares no strategy with others
+  double diversity = 0.5;      ///< the bonus for strategies that no chosen candidate has (choose)
   int epochs = 40;             ///< epochs of a network in each round
   sampler_options sampling{};
   wire_list wires = lossless;  ///< wires that gradients may have (optimal.hpp)
