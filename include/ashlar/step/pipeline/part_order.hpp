@@ -15,7 +15,7 @@
 //                   first send to that part
 //   begin_send      at the transfer's own place, which is right after the pass
 //
-// build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the
+// step/build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the
 // tensors that are in memory because of them. A receive ends before the pass that reads its tensor,
 // and the last sends to each part end after the last pass. These ends have no lines here.
 

@@ -59,7 +59,7 @@ struct tuning_options {
   double diversity = 0.5;      ///< the bonus for strategies that no chosen candidate has (choose)
   int epochs = 40;             ///< epochs of a network in each round
   sampler_options sampling{};
-  wire_list wires = lossless;  ///< wires that gradients may have (optimal.hpp)
+  wire_list wires = lossless;  ///< wires that gradients may have (sync/optimal.hpp)
   trial_log start{};           ///< earlier trials
   /// This function gets, after each trial, options.start and all trials so far, for example to save
   /// them.
