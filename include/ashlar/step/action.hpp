@@ -41,7 +41,7 @@
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
 // redistributed between two parts of a forward pass. Sends and receives are the two sides of a
 // crossing: a transfer between two parts of a pipeline's mesh (build_stage.hpp). A redistribution
-// before a send or after a receive is a move of its own.
+// before a send or after a receive has a begin_move and an end_move of its own.
 //
 // A layer whose window slides along a split dim has a halo (halo.hpp). Then its forward pass reads
 // x with halo in addition to x, and its backward pass makes dx with halo instead of dx.

@@ -6,9 +6,9 @@
 // Decides which synchronizations of gradients share messages. A program sums up the gradient of
 // each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
 // A bucket is a set of synchronizations that consist of the same steps, and whose sums become
-// complete one after another. All synchronizations of a bucket begin together. A synchronization
-// that would be alone in its bucket has no bucket. If a gradient is delayed, the step synchronizes
-// its pending sum (action.hpp). This sum is complete before the step begins.
+// complete one after another. All synchronizations of a bucket begin together. A bucket has at
+// least two of them. If a gradient is delayed, the step synchronizes its pending sum (action.hpp).
+// This sum is complete before the step begins.
 
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/bucket_rule.hpp>
@@ -104,7 +104,8 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 }  // namespace step_detail
 
 /// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
-/// a rule other than bucketing::best. If the size is 0, there are no buckets.
+/// a rule other than bucketing::best. If `size` is 0 and `first` is not above 0, there are no
+/// buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;

@@ -9,9 +9,9 @@
 //
 //   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the
 //                  same part end before this begin, so that they do not share the link
-//   begin_receive  earlier than its place in the common order: where the sender's previous pass
-//                  that sends to this part has its sends. The receives of the first such pass begin
-//                  at the start of the program
+//   begin_receive  earlier than its place in the common order: at the place of the receives from
+//                  the sender's previous pass that sends to this part. The receives from the
+//                  sender's first such pass begin at the start of the program
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common
@@ -47,7 +47,8 @@ inline namespace step {
 /// divides a mesh. `net` and `chosen` are the whole net and a plan for all of its elements. All
 /// parts have the same axes and extents, so the placements of `chosen` are valid on each of them.
 /// The ranks of `part` execute only the elements of the part's own stages. Throws ashlar::error if
-/// the number of these elements times the number of micro-batches is above most_repeated_elements.
+/// the elements of any part, also of another one, times the number of micro-batches are above
+/// most_repeated_elements. So either all parts throw or none.
 ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
                                   pipeline_part const& part);
 

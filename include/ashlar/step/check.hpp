@@ -20,8 +20,8 @@
 //                micro-batch has the same computations.
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in the
 //                order of the micro-batches. No action reads a sum before its last addend. If the
-//                gradient is delayed, no action of this step reads the sum: actions read the
-//                pending sum of an earlier step instead.
+//                gradient is delayed, no action of this step reads the sum. Instead, actions read
+//                the pending sum, which is the sum of the previous step.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //                If it is updated at one placement and stored at another, the stored value is
 //                replaced once: after the update and after all readers of the old stored value. In
@@ -76,7 +76,7 @@ class program_check {
     bool is_renewed_first = false;  ///< a stored parameter that is renewed before it is read
     bool is_delayed = false;        ///< the sum of a gradient that a later step synchronizes
     int moving = 0;                 ///< number of pending moves that read this value
-    int addends = 0;
+    int addends = 0;  ///< addends of a sum; for a parameter: how often it was updated or replaced
   };
   enum class stage : signed char { none, begun, ended };
 
@@ -310,7 +310,8 @@ class program_check {
                  static_cast<std::size_t>(element)];
   }
 
-  /// Checks that every move has ended and that every value is made, complete and released.
+  /// Checks that moves and crossings have ended, that values are made, complete and released, and
+  /// that all micro-batches have the same computations.
   constexpr void finish() {
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       demand(moves_[k] != stage::none, "never begins a move", -1, static_cast<int>(k));

@@ -15,6 +15,7 @@
 //                 things have happened: all ranks have begun it, the previous step of its move has
 //                 ended, and the previous transfer of its group has ended. An exchange of halos is
 //                 a transfer too. A rank that begins such an exchange waits until it has ended.
+//                 Exchanges of rows are not checked.
 //
 // One simulated run is enough, because the end of a transfer never prevents another transfer from
 // ending.

@@ -7,6 +7,7 @@
 // spec. It refuses:
 //
 //   a table without rows
+//   layer_spec::turns_together below 1
 //   a split of a dim that the tensor does not have
 //   an owned tensor: only stored parameters can be owned
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute

@@ -34,8 +34,9 @@ constexpr int least_turns(basic_problem<N> const& net) {
 ///     problem::overlap is set.
 ///   - problem::interleaved is above 1, and a layer couples the rows of a batch
 ///     (layer_spec::couples_rows).
-///   - problem::interleaved is not a multiple of layer_spec::turns_together of a layer. If it is 0,
-///     no number of micro-batches is a multiple for all layers.
+///   - problem::interleaved is above 0 and is not a multiple of layer_spec::turns_together of a
+///     layer.
+///   - problem::interleaved is 0, and the layers permit no number of turns (can_take_turns).
 template <int N>
 constexpr void check_turns(basic_problem<N> const& net, char const* where) {
   if (net.interleaved == 0 && !net.overlap)

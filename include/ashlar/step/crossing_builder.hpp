@@ -30,8 +30,8 @@ class crossing_builder : public program_builder<dynamic_size> {
  public:
   using program_builder<dynamic_size>::program_builder;
 
-  /// Adds the move that brings the tensor made by element `element` to placement `to`, if it is at
-  /// another one. Then adds the action that begins to send this tensor to another part of the mesh.
+  /// Adds the move that brings the tensor made by element `element` to placement `to`, unless it is
+  /// there already. Then adds the action that begins to send this tensor to another part.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
@@ -154,8 +154,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   static value_kind kind_of_tied(phase when) {
     return when == phase::forward ? value_kind::copy : value_kind::addend;
   }
-  /// Adds the redistribution of a tied tensor before or after its crossing. A gradient has its wire
-  /// only where it is summed, so this redistribution is exact.
+  /// Adds the redistribution of a tied tensor before or after its crossing. Only the sum of a
+  /// gradient over ranks uses a wire, so this redistribution has none.
   int add_tie_move(phase when, int k, placement const& from, placement const& to, int source) {
     return add_actions_of({when, element_, moved::parameter, k, micro_batch_, source},
                           kind_of_tied(when), net_.spec(element_).parameters[k].extents,

@@ -18,9 +18,9 @@
 // - redistributions without communication
 // - redistributions of values that exist before the step
 //
-// Routers choose experts for the tokens (layout/routing.hpp). These choices are redistributed as a
-// statistic. So a rank knows the numbers of all routed rows before the redistribution of these rows
-// begins.
+// The redistribution of rows that a router sends to experts (layout/routing.hpp) can begin early
+// too: the router's choices are redistributed before it, as a statistic. So every rank already
+// knows how many rows each rank sends.
 
 #include <utility>
 

@@ -13,8 +13,8 @@
 //   statistics                                                            accumulation_size
 //
 // If the sizes differ, a rank also keeps a copy of its stored parameters in type T. Redistributions
-// of parameters read this copy, so they have element_size. Redistributions of gradients have
-// accumulation_size.
+// of parameters read this copy, so they have element_size. Redistributions of the gradients of
+// parameters have accumulation_size.
 //
 // A parameter may be updated at one placement and stored at another (plan.hpp). Then the value that
 // the optimizer updates, and its copy if there is one, lie where the parameter is updated. A second

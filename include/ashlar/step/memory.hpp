@@ -34,8 +34,8 @@
 // Its bytes are part of what counts for this last micro-batch.
 //
 // A redistribution counts as the larger of its source and its result, plus its buffers
-// (plan/packing.hpp). Four things are not counted: the batch (which belongs to the caller),
-// statistics, shards between the steps of a redistribution, and what formulas add on GPUs only.
+// (plan/packing.hpp). Not counted are the batch (it belongs to the caller), statistics, shards
+// between the steps of a redistribution, and what layers from formulas need only on GPUs.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/encoded_redistribution.hpp>
@@ -234,8 +234,8 @@ struct phase_memory {
   constexpr void move(phase when, moved what, int index, shape const& extents,
                       placement const& from, placement const& to) {
     if (what != moved::parameter || from == to) return;
-    // If a parameter is updated at another placement than that at which it is stored, the stored
-    // value is a copy in the type of the activations (element_size.hpp), and this copy is gathered.
+    // If a parameter is updated at one placement and stored at another, the stored value is a copy
+    // in the type of the activations (element_size.hpp). This copy is gathered.
     bool const is_copy = repeats(when) && choice.parameters.items[index].is_updated_apart();
     std::int64_t const source = max_local_elements(extents, mesh, from) *
                                 (is_copy ? element_size : accumulation_size);

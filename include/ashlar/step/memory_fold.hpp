@@ -225,7 +225,7 @@ class memory_fold {
     return before;
   }
 
-  /// Returns the bytes of the gradient that the end of a residual or a branch, element i, keeps in
+  /// Element i ends a residual or a branch. Returns the bytes of the gradient that it keeps in
   /// memory until the backward pass reaches the residual's begin or the branch's turn. If `shared`,
   /// an outer residual or branch keeps the same gradient and counts it, so the result is 0. An end
   /// that makes two gradients, such as that of a skip, keeps one of its own, which is never shared.

@@ -42,7 +42,7 @@ constexpr bool is_gather(program const& p, program_move const& m) {
 }
 
 /// Returns the program without redistributions that never begin and without values that no action
-/// uses. The remaining redistributions and values get new numbers.
+/// uses. Values that exist before the step stay. All that is left gets new numbers.
 constexpr program compacted(program const& from) {
   std::vector<int> value_number(from.values.size(), -1), move_number(from.moves.size(), -1);
   for (auto const& a : from.actions) {

@@ -14,8 +14,9 @@
 // tensors x and y, and what the search chooses for the element:
 //
 //   kind             x, y                          choices
-//   layer            the layer's                   a row per mesh axis, order of shards, placements
-//                                                  of its stored parameters
+//   layer            the layer's                   a row per mesh axis, the order of the axes that
+//                                                  split one dim, placements of its stored
+//                                                  parameters
 //   residual_begin   the residual's x (both)       a row of independent_training_rows per axis; for
 //                                                  a skip, a row that does not split the dim along
 //                                                  which the skip concatenates
@@ -103,7 +104,6 @@ struct tie {
   friend constexpr bool operator==(tie const&, tie const&) = default;
 };
 
-/// The largest number of ties in a problem.
 inline constexpr int max_ties = 4;
 
 /// Says how often the forward pass of an element of the layer chain runs: once, or twice because

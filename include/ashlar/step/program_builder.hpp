@@ -211,8 +211,8 @@ class program_builder : public halo_writer {
       if (t.later == element_ && t.later_index == k) return &t;
     return nullptr;
   }
-  /// If parameter k of this element is the later use of a tied parameter, returns the value that
-  /// the first use stores, or -1 if another part of the mesh stores it.
+  /// Returns the value that the first use of a tied parameter stores, or -1 if another part of the
+  /// mesh stores it. Expects that parameter k of this element is the later use.
   constexpr int stored_by_first_use(int k) {
     auto const& t = *tie_of_later(k);
     return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;
@@ -248,8 +248,8 @@ class program_builder : public halo_writer {
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  // For each element, the placement at which its y or dx is received from another part of the mesh,
-  // or a placement without axes if this part makes the tensor itself.
+  // By element: the placement at which its y or dx is received from another part of the mesh. It
+  // has no axes if this part makes the tensor itself.
   std::vector<placement> y_arrives_, dx_arrives_;
   int element_ = 0, micro_batch_ = 0;
 

@@ -56,7 +56,7 @@ constexpr renewal_division renewal_cuts(std::vector<renewed_parameter> const& pa
   best.seconds = never;
   std::vector<double> before(n + 1, never);  // F(., k - 1)
   before[0] = 0;
-  std::vector<std::vector<int>> begins;  // [buckets - 1][end]: where the last one begins
+  std::vector<std::vector<int>> begins;  // [k - 1][j]: where bucket k begins if it ends before j
   std::size_t buckets = 0;
   for (std::size_t k = 1; k <= n; ++k) {
     double const sent = double(k) * latency;

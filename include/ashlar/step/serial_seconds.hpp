@@ -4,7 +4,8 @@
 #pragma once
 
 // The seconds of a program if no transfer runs beside a computation or another transfer. The search
-// minimizes this number (problem.hpp); here it is computed from the actions of the program.
+// minimizes this number unless problem::overlap is set. Here it is computed from the actions of the
+// program.
 //
 //   work            computations, on the busiest rank
 //   communication   redistributions, exchanges of halos and exchanges of rows; not the sends and

@@ -77,8 +77,9 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
   return starts;
 }
 
-/// Returns, for each move of a program that synchronizes a delayed gradient, the action that
-/// completes the sum of its parameter in this step, and -1 for all other moves.
+/// Returns an entry for each move of a program. If the move synchronizes a delayed gradient, the
+/// entry is the action that completes the sum of its parameter in this step. All other entries are
+/// -1.
 constexpr std::vector<int> undelayed_starts(program const& p) {
   std::vector<int> starts(p.moves.size(), -1);
   auto const move_of_sum = step_detail::synchronizations(p);

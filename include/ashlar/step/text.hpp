@@ -50,8 +50,8 @@ struct program_text {
   }
 };
 
-/// Returns the name of the tensor of a move (a redistribution), such as "weight", "x", "dy", "d
-/// weight", "new weight" or "statistic 0".
+/// Returns the name of the tensor of a move (a redistribution), such as "x", "dy", "weight",
+/// "d weight" for its gradient, "new weight" or "statistic 0".
 inline std::string name_of(program_move const& m, layer_spec const& spec) {
   switch (m.what) {
     case moved::activation: return "x";

@@ -11,11 +11,11 @@
 //   changed_plan     the plan with other placements of its parameters, and with its new costs
 //   price_again      the new costs of a changed plan
 //
-// All layers compute as before, and as many micro-batches take turns as before. The seconds, the
-// bytes and the memory of the plan are predicted anew. The seconds are those of a step in which
-// nothing overlaps. No lower bound is known for the new plan, since the bound of the given plan
-// holds only for the plans that its search permits. The memory limit of the machine is ignored: the
-// caller must compare it with the memory of the new plan.
+// All layers compute as before, and as many micro-batches take turns as before. The seconds and the
+// memory of the plan are predicted anew. The seconds are those of a step in which nothing overlaps.
+// No lower bound is known for the new plan, since the bound of the given plan holds only for the
+// plans that its search permits. The memory limit of the machine is ignored: the caller must
+// compare it with the memory of the new plan.
 
 #include <string>
 
@@ -63,9 +63,9 @@ constexpr void price_again(search::basic_plan<N>& chosen, search::basic_problem<
 /// `in_rows` is set to false before `change` is called, and the new plan has no staleness. `change`
 /// is called once for each parameter, in the order of the net. The later use of a tied parameter
 /// gets what `change` chooses for the first use (take_strategy). If only one use can have a wire
-/// with momentum, both get none. `builder` is the caller's name.
-/// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, or if a
-/// parameter cannot have the new placements.
+/// with momentum, neither gets a wire. `builder` is the caller's name. Communicates nothing. Throws
+/// ashlar::error if `chosen` is a plan of another net, or if a parameter cannot have the new
+/// placements.
 template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,

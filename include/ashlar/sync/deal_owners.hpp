@@ -113,8 +113,8 @@ class number_dealer {
 }  // namespace detail
 
 /// Deals numbers out to `owners` >= 1 owners so that the largest sum of an owner is least. Requires
-/// numbers of 0 or more. For up to `exact_up_to` numbers the result is optimal, unless it has a
-/// gap. Communicates nothing.
+/// numbers of 0 or more. Up to `exact_up_to` numbers are dealt out by branch and bound, more of
+/// them greedily. Communicates nothing.
 constexpr dealt_numbers deal(std::vector<std::int64_t> const& numbers, int owners,
                              int exact_up_to = 24) {
   return detail::number_dealer(numbers, owners).run(exact_up_to);

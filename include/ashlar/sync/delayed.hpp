@@ -16,7 +16,7 @@
 // update takes.
 //
 // With a delay of 1 a step takes as long as the longer of its passes and its synchronization, if
-// nothing else waits. Longer delays are not faster in the model, and use more memory.
+// nothing else waits. Longer delays save no predicted seconds, and use more memory.
 //
 //   memory    a second gradient sum at `grad`, and delay - 1 gradients at `update`
 //
@@ -33,9 +33,9 @@ struct delayed {
 
   /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps`, priced on
   /// machine `m`; 0 means no delays. Gradients in rows keep a delay of 0. Communicates nothing.
-  /// Throws ashlar::error if `chosen` is a plan of another net, if `steps` is not from 0 to
-  /// search::most_delay, or if `steps` is above 0 and `chosen` has a staleness or has wires after
-  /// plain steps.
+  /// Throws ashlar::error if `chosen` is a plan of another net, or if `steps` is not from 0 to
+  /// search::most_delay. If `steps` is above 0, also throws if `chosen` has a staleness, or wires
+  /// after plain steps.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {

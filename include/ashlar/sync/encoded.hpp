@@ -83,12 +83,15 @@ struct encoded {
   /// wire, priced on machine `m`. All other gradients are sent as they are. So are the gradients of
   /// matrices that have fewer rows or columns than the rank of power_sgd. If only one use of a tied
   /// parameter can have a wire with momentum, the gradients of both uses are sent as they are.
-  /// Communicates nothing. Throws ashlar::error if `chosen` is a plan of another net, if the net's
-  /// gradients are of double, if the wire's numbers are not valid, if plain_steps is below 0, if it
-  /// is 0 although the wire has momentum, if it is above 0 although gradients are delayed, or if
-  /// gradients get the wire although `chosen` has a staleness. With wired::everywhere, also throws
-  /// if gradients of matrices are summed, but each of these matrices has fewer rows or columns than
-  /// the rank of power_sgd.
+  /// Communicates nothing. Throws ashlar::error in these cases:
+  ///
+  ///   - `chosen` is a plan of another net, or has a staleness and gradients get the wire.
+  ///   - The net's gradients are of double, or the wire's numbers are not valid.
+  ///   - plain_steps is below 0.
+  ///   - Gradients get the wire, and plain_steps is 0 but the wire has momentum, or plain_steps is
+  ///     above 0 but gradients are delayed.
+  ///   - `where` is wired::everywhere, gradients of matrices are summed, and none of these matrices
+  ///     can have the wire (wire_fault).
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {

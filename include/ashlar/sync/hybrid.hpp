@@ -10,9 +10,11 @@
 //   local        [P,P] -> [B,S(0)]   [B,S(0)]   [B,B]      [B,S(0)] -> [B,B] once a step
 //   at use       [P,P] -> [B,S(0)]   [B,S(0)]   [B,S(0)]   [B,S(0)] -> [B,B] in each pass
 //
-// Some parameters are stored and updated as their layer reads them, as with all_reduce: those that
-// the layer reads split along this axis, as in tensor parallelism, those whose gradient is split
-// along this axis, and those without dims.
+// Three kinds of parameters are stored and updated as their layer reads them, as with all_reduce:
+//
+//   those that the layer reads split along this axis, as in tensor parallelism
+//   those whose gradient is split along this axis
+//   those without dims
 
 #include <string_view>
 

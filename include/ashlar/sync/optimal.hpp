@@ -26,20 +26,23 @@ namespace ashlar::sync {
 
 struct optimal_options {
   int effort = 400'000;  ///< the effort of the search below a memory limit (limited_options.hpp)
-  int most_priced = 64;  ///< the most plans that are priced by a timeline (problem::overlap)
+  /// With problem::overlap: no more changes are tried after this many plans have been priced.
+  int most_priced = 64;
   /// Wires that gradients may have, where a step is then faster. Wires change the training. Wires
   /// without error feedback may keep it from converging (plan/wire.hpp).
   wire_list wires = lossless;
 };
 
 /// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
-/// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
-/// ashlar::error if `chosen` is a plan of another net, has wires or has gradients in rows, if no
-/// strategies are found that fit in the memory of the machine (0: no limit), if wires are permitted
-/// for gradients of double, if wires with momentum are permitted but the plan has no plain steps,
-/// if wires are permitted but the plan has plain steps and delays, or if the fastest strategies do
-/// not fit in memory although the net has a branch and the problem no overlap. If the plan has
-/// plain steps, memory is counted as if the errors of wires existed in plain steps too.
+/// `m`, and a bound of how much faster other strategies can be. If the plan has plain steps, memory
+/// is counted as if the errors of wires existed in plain steps too. Communicates nothing. Throws
+/// ashlar::error in these cases:
+///
+///   - `chosen` is a plan of another net, has wires or has gradients in rows.
+///   - No strategies are found that fit in the memory of the machine (0: no limit). If the net has
+///     a branch and problem::overlap is not set, only the fastest strategies are tried.
+///   - Wires are permitted, but gradients are of double, or the plan has plain steps and delays.
+///   - Wires with momentum are permitted, but the plan has no plain steps.
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,

@@ -8,8 +8,8 @@
 //   plan = sync::pinned(problem, plan, machine, "embedding.table", sync::owners{});
 //
 // A name is ELEMENT.PARAMETER. ELEMENT is written as in pins of the search (search/pin.hpp): a
-// number, a range such as 3..9, a name, or a pattern such as l*. The strategy changes in
-// all elements that ELEMENT names and that have the parameter. A tied parameter can be named by its
+// number, a range such as 3..9, a name, or a pattern such as l*. The strategy changes in all
+// elements that ELEMENT names and that have the parameter. A tied parameter can be named by its
 // first or by its later use.
 
 #include <string>
@@ -66,7 +66,7 @@ std::vector<std::vector<bool>> named_parameters(search::basic_problem<N> const& 
 /// Returns the plan `chosen` of `net` in which the parameters with this name have the strategy of a
 /// builder such as zero<1>{}, priced on machine `m`. Communicates nothing. Throws ashlar::error if
 /// no parameter has the name, if `chosen` or the builder has a staleness, or if both have wires but
-/// different numbers of plain steps; other errors are those of the builder and of search/pin.hpp.
+/// different numbers of plain steps. Other errors are those of the builder and of search/pin.hpp.
 template <int N, class Builder>
 search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_plan<N> chosen,
                              machine const& m, std::string_view name, Builder const& builder) {

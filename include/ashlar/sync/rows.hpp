@@ -5,8 +5,8 @@
 
 // Sparse rows: the gradient of an embedding table consists of the rows that a step has read, and
 // their ids. Ranks exchange these rows only, and an optimizer updates these rows only. So a step
-// does not pass over the table and allocates nothing of the table's size, except in the checked
-// mode and except for the moments of Adam, which the first step allocates.
+// does not pass over the table and allocates nothing of its size. There are two exceptions: the
+// checked mode, and the moments of Adam, which the first step allocates.
 //
 //   gradient                              update   store   back
 //   P -> B, the rows that were read       B        B       –
@@ -66,7 +66,7 @@ struct rows {
                           p.in_rows = in_rows[next++];
                           if (!p.in_rows) return;
                           p.wire = {};  // rows are sent exactly
-                          p.delay = 0;  // and in the step that has made them
+                          p.delay = 0;  // rows are sent in the step that has made them
                         });
   }
 };

@@ -82,7 +82,7 @@ class serial_optimum {
     for (auto const& s : options_.strategies_of(t.first, t.first_index)) {
       auto later = chosen_[t.later].parameters[t.later_index];
       take_strategy(later, s, net_.spec(t.later).parameters[t.later_index].extents, chosen_.mesh);
-      if (is_half_momentum(s.wire, later.wire)) continue;  // the same as without this wire
+      if (is_half_momentum(s.wire, later.wire)) continue;  // neither use gets the wire
       auto const one = options_.priced(t.first, t.first_index, s);
       auto const two = options_.priced(t.later, t.later_index, later);
       bool is_dominated = false;

@@ -14,7 +14,7 @@
 // the end of the backward pass, since the sum over the micro-batches is made before the sum over
 // the ranks. In the paper, the two stages differ in when this memory is freed.
 //
-// In stages 1 and 2, a rank receives as many bytes in P -> S(0) and S(0) -> B together as in one
+// In stages 1 and 2, a rank receives as many elements in P -> S(0) and S(0) -> B together as in one
 // all-reduce. A parameter is divided along every axis that replicates it and does not split its
 // gradient. Parameters without dims are not divided.
 

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// Checks a pipeline schedule:
+// Checks a pipeline schedule (schedule.hpp, which also explains F, B, I and W):
 //
 //   complete     each part runs, for each of its chunks and each micro-batch, F once, and either B
 //                once or I and W once each
 //   in order     each stage runs its forward passes in the order of the micro-batches, and its
 //                gradients too, so that every schedule adds gradients in the same order
-//   possible     the graph of waiting has no circle. Its nodes are the passes and the transfers. A
+//   possible     the graph of waiting has no cycle. Its nodes are the passes and the transfers. A
 //                pass waits for the pass before it on its part and for the transfers of the tensors
 //                that it reads, and a transfer waits for the pass that makes its tensor
 //
 // A transfer is a single node, which both its sender and its receiver run. If the graph has no
-// circle, the parts can begin their passes and transfers in one common order, in which the parts of
-// the first unfinished node are always ready for it. So no part waits for ever, even if every send
-// waits for its receive. If the graph has a circle, some parts wait for ever.
+// cycle, the parts can begin their passes and transfers in one common order. In this order the
+// parts of the first unfinished node are always ready for it. So no part waits for ever, even if
+// every send waits for its receive. If the graph has a cycle, some parts wait for ever.
 
 #include <string>
 
@@ -31,8 +31,9 @@ namespace detail {
 inline std::string fault_of(schedule const& s, int position) {
   std::string const where = "position " + std::to_string(position) + ": ";
   auto const& order = s.order[static_cast<std::size_t>(position)];
-  // A schedule read from a text may name a huge micro-batch, so before memory is allocated for all
-  // of them, the number of passes is compared with the number of micro-batches.
+  // A schedule that was read from a text may name a micro-batch with a huge number, and below,
+  // memory is allocated for each micro-batch. So schedules with far too few passes are refused
+  // first.
   if (double(s.micro_batches) * s.chunks > 1000 + 16 * double(order.size()))
     return where + std::to_string(order.size()) + " passes are too few for " +
            std::to_string(s.micro_batches) + " micro-batches and " + std::to_string(s.chunks) +

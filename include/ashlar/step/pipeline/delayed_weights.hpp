@@ -103,7 +103,7 @@ class delay_search {
 
   static constexpr double slightly_more = 1 + 1e-12;
   static constexpr double most_passes = 3e7;  // limit for all replayed passes
-  static constexpr int most_halves = 16;
+  static constexpr int most_halves = 16;  // the largest a, counted in halves
 
   std::size_t size() const { return costs_.size(); }
   schedule made(numbers const& n) const {

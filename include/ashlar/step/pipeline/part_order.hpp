@@ -7,15 +7,15 @@
 // follows the common order of all parts (lower.hpp), from which three rules lead to the order of
 // one part:
 //
-//   begin_receive   If receives begin ahead: where the common order has the transfers of the
-//                   previous pass with which the same sender sends to this part. The receives of
-//                   the sender's first such pass begin at the start of the step. If receives do not
-//                   begin ahead: at the transfer's own place
+//   begin_receive   If receives begin ahead: where the common order has the transfers from the
+//                   sender's previous pass that sends to this part. The receives from the sender's
+//                   first such pass begin at the start of the step. If receives do not begin ahead:
+//                   at the transfer's own place
 //   end_sends       The sends of a pass to another part end right before a later pass begins its
 //                   first send to that part
 //   begin_send      at the transfer's own place, which is right after the pass
 //
-// build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the
+// step/build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the
 // tensors that are in memory because of them. A receive ends before the pass that reads its tensor,
 // and the last sends to each part end after the last pass. These ends have no lines here.
 

@@ -9,10 +9,10 @@
 // transfer at a time, in the order in which the sending passes end. If a pass makes a tensor for a
 // neighbour and one for the other end of a skip, the neighbour's tensor goes first.
 //
-// A part whose pass has made a tensor waits until it can begin to send it, that is, until the
-// tensors of its earlier passes for the same part have been sent. So one pass of a part can run
-// beside each transfer, but not two. Programs wait like this (part_order.hpp), because nothing but
-// the part itself can begin the next send when an earlier one ends.
+// After a pass that has made a tensor for another part, a part waits until it can begin the send.
+// It can when the tensors of its earlier passes for the same part have been sent. So one pass of a
+// part can run beside each transfer, but not two. Programs wait like this (part_order.hpp), because
+// nothing but the part itself can begin the next send when an earlier one ends.
 
 #include <algorithm>
 #include <utility>

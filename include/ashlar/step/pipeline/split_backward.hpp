@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Schedules that split the backward pass into the gradient of the input (I), for which the stage
-// before waits, and the gradients of the parameters (W), for which no stage waits (zero bubble
-// pipelines, Qi et al. 2023). Two limits bound the memory of each position. A micro-batch counts
-// once for each chunk of the part (schedule.hpp):
+// Schedules that split the backward pass in two (zero bubble pipelines, Qi et al. 2023). The stage
+// before waits for the gradient of the input (I). No stage waits for the gradients of the
+// parameters (W). Two limits bound the memory of each position. A micro-batch counts once for each
+// chunk of the part (schedule.hpp):
 //
 //   ahead   micro-batches whose forward pass has run, but not the gradient of the input
 //   held    micro-batches whose forward pass has run, but not the gradients of the parameters

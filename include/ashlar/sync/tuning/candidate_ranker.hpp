@@ -90,9 +90,9 @@ class candidate_ranker {
 
   /// Returns the numbers of at most `count` candidates that are to be measured next. `list` must be
   /// in the order of the scores, the best first. The corrected ranker chooses by confidence bounds.
-  /// The others choose greedily, as AutoTVM does (Chen et al., NeurIPS 2018): by the score, scaled
-  /// to 0 .. 1, plus `diversity` times the share of the parameters whose strategy in this candidate
-  /// is in none of the candidates that were chosen before it.
+  /// The others choose greedily, as AutoTVM does (Chen et al., NeurIPS 2018). To the score, scaled
+  /// to 0 .. 1, they add `diversity` times the share of parameters to which no candidate that was
+  /// chosen before gives the same strategy.
   std::vector<std::size_t> choose(std::vector<described_candidate> const& list, int count,
                                   double diversity) const {
     if (kind_ == ranker_kind::corrected) {

@@ -9,7 +9,7 @@
 //
 // So only log(measured / predicted) is learned, by ridge regression (ridge.hpp). The constant does
 // not change the ranking. The weights w are logarithms of factors between true and assumed figures
-// of the machine (influences.hpp). The correction is linear only for small factors, so the
+// of the machine (influences.hpp). The correction is linear only for small factors. So the
 // prediction is made on a machine with the figures that were learned before, and the regression is
 // repeated there (the Gauss-Newton method).
 //

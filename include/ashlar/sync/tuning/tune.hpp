@@ -25,8 +25,8 @@
 // If three rounds in a row have no new candidate that fits, the search ends with fewer trials.
 // The result is the fastest trial, so it is as good as the measurements. A search may start from a
 // log of earlier trials (options.start). Earlier trials of this space are not repeated and do not
-// count in options.trials, but the ranker learns from them, and one of them may be the result. From
-// the trials of other spaces, only the ranker learns, before the first trial.
+// count in options.trials, but the ranker learns from them, and one of them may be the result.
+// Trials of other spaces serve only the ranker, which learns from them before it ranks anything.
 
 #include <algorithm>
 #include <cmath>
@@ -56,10 +56,10 @@ struct tuning_options {
   int proposals = 48;          ///< candidates of a round
   int each_round = 5;          ///< trials of a round
   double accuracy = 0.8;       ///< the ranking accuracy that the fidelity level demands
-  double diversity = 0.5;      ///< the bonus of a candidate that shares no strategy with others
+  double diversity = 0.5;      ///< the bonus for strategies that no chosen candidate has (choose)
   int epochs = 40;             ///< epochs of a network in each round
   sampler_options sampling{};
-  wire_list wires = lossless;  ///< wires that gradients may have (optimal.hpp)
+  wire_list wires = lossless;  ///< wires that gradients may have (sync/optimal.hpp)
   trial_log start{};           ///< earlier trials
   /// This function gets, after each trial, options.start and all trials so far, for example to save
   /// them.
@@ -275,15 +275,19 @@ class tuner {
 
 }  // namespace detail
 
-/// Returns the fastest of `options.trials` measured strategies for the parameters of plan `chosen`.
-/// seconds_of_step(plan), or seconds_of_step(plan, division), measures a step and returns its
-/// seconds, averaged over some steps after a warm-up; it must return the same number on all ranks,
-/// since all of them choose the next trial by it. With the first form, gradients are divided as the
-/// library divides them. Communicates nothing itself. Throws ashlar::error if `chosen` is a plan of
-/// another net, if it keeps gradients in rows or has wires, if its gradients cannot have one of
-/// options.wires, if the earlier trials are damaged or of another net, if a round has no proposals
-/// or no trials, if there is no trial, or if seconds are not positive. Errors of sync::optimal pass
-/// through if options.starts_optimal. Source: Algorithm 1 of AutoDist.
+/// Measures `options.trials` strategies for the parameters of plan `chosen`. Returns the fastest of
+/// these and of the earlier trials of this space. seconds_of_step(plan), or seconds_of_step(plan,
+/// division), returns the mean seconds of some steps after a warm-up. The number must be equal on
+/// all ranks, since each of them chooses the next trial by it. With the first form, gradients are
+/// divided as the library divides them. Communicates nothing itself. Source: Algorithm 1 of
+/// AutoDist. Throws ashlar::error in these cases:
+///
+///   - `chosen` is a plan of another net, keeps gradients in rows or has wires.
+///   - Gradients cannot have one of options.wires.
+///   - The earlier trials are damaged or of another net.
+///   - A round has no proposals or no trials, or no trial was made.
+///   - The measured seconds are not positive.
+///   - sync::optimal throws, if options.starts_optimal is set.
 template <int N, class Measure>
 basic_tuned<N> tune(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                     machine const& m, tuning_options const& options, Measure seconds_of_step) {
