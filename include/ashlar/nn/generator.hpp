@@ -166,9 +166,10 @@ class generator {
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
   /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
-  /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
-  /// have the same ones. Throws ashlar::error in the same cases as next(), and if `how` is invalid.
-  /// If the ranks have different arguments, every rank throws. Communicates: an all-reduce of 16
+  /// then continued without further tokens of the caller. If `count` is 0, the sequences are
+  /// continued by the prompt only. Rank 0 chooses the tokens, so all ranks have the same ones. Throws
+  /// ashlar::error in the same cases as next(), and if `count` is negative or `how` is invalid. If
+  /// the ranks have different arguments, every rank throws. Communicates: an all-reduce of 16
   /// bytes, a broadcast of each token, and the communication of next() for the prompt and for each
   /// token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
@@ -181,7 +182,12 @@ class generator {
         content_hash(std::span<std::uint64_t const>(numbers), content_hash(prompt)),
         "nn::generator", "the ranks have different prompts, numbers of tokens or sampling options");
     nn::check(how);
-    if (count < 1) return {};
+    if (count < 0)
+      refuse(std::to_string(count) + " tokens cannot be generated. Generate 0 or more.");
+    if (count == 0) {
+      if (!prompt.empty()) next(prompt);
+      return {};
+    }
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto last = after_untaken(prompt);
     auto const before = cache_.tokens + static_cast<std::int64_t>(last.size() / sequences);
