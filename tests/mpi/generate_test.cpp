@@ -341,8 +341,16 @@ TEST_CASE("what cannot generate is refused") {
             "It must be positive, or 0 for the most probable token."));
   CHECK(has(message_of([&] { g.generate(prompt, 1, {.temperature = 1, .top_k = -1}); }),
             "It must be a number of tokens, or 0 for all of them."));
-  CHECK(g.generate(prompt, 0).empty());
+  CHECK(has(message_of([&] { g.generate(prompt, -1); }), "-1 tokens cannot be generated."));
+  CHECK(g.generate({}, 0).empty());
   CHECK(g.tokens() == 0);
+  // A prompt is also taken if no token is to be generated after it.
+  std::vector<std::int32_t> const unknown{1, words};
+  CHECK(has(message_of([&] { g.generate(unknown, 0); }),
+            "token 11 is outside the vocabulary of 11."));
+  CHECK(g.tokens() == 0);
+  CHECK(g.generate(prompt, 0).empty());
+  CHECK(g.tokens() == 1);
 
   if (world_size() == 1) return;
   ashlar::mesh const staged(MPI_COMM_WORLD, {{"stage", world_size()}, {"gpu", 1}});

@@ -46,6 +46,7 @@ struct spoiling {
   double dx_factor = 1;       ///< dx is multiplied by this factor
   bool counts_rank = false;   ///< y depends on the rank's coordinates
   bool throws_other = false;  ///< throws another exception than ashlar::error if columns are split
+  bool adds_column = false;   ///< y has one column more than the spec says
 };
 
 /// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row. The formula of
@@ -92,6 +93,11 @@ class spoilt_gain {
       if (wrong_.throws_other && n < 4) throw std::out_of_range("no column 3");
       auto const g = c.template parameter<0>();
       auto y = c.make_y();
+      if (wrong_.adds_column) {
+        auto extents = y.extents();
+        ++extents[1];
+        return nn::made(decltype(y)(c.mesh(), extents, y.placement()), x);
+      }
       std::int64_t const count = wrong_.goes_by_x ? x.local_elements() : y.local_elements();
       std::int64_t const m = y.local_size(1);
       for (std::int64_t i = 0; i < count - (wrong_.forgets_last ? 1 : 0); ++i)
@@ -306,6 +312,9 @@ TEST_CASE("passes that write too much or too little") {
             "gain on one process: forward<1> writes into one of its inputs"));
   CHECK(has(verified({.forgets_last = true}),
             "gain on one process: y[4,3] of forward is not a number"));
+  CHECK(has(verified({.adds_column = true}),
+            "gain on one process: y does not have the extents 5x4 that the spec says. Make it with "
+            "make_y()"));
   auto const rank = verified({.counts_rank = true});
   CHECK(has(rank, "gain, rows[0] ("));
   CHECK(has(rank, "y of forward is wrong: on rank 1 y[0,0] is"));

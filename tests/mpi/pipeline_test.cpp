@@ -224,6 +224,17 @@ TEST_CASE("a stage recomputes what its entry in the plan says") {
   CHECK((again > 0) == (plan.stages[static_cast<std::size_t>(world_rank())].recomputed > 0));
 }
 
+TEST_CASE("so does the only stage of a plan") {
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, nn::token_batch{3, 4, 2}));
+  auto const chosen = plan_source(problem, whole).whole();
+  auto plan = search::price_pipeline(problem, chosen, {0, problem.size()}, {0}, -1, 2,
+                                     whole.machine());
+  plan.stages[0].recomputed = 1;
+  auto const model = nn::place<double>(pipelined_gpt, whole, plan, 5);
+  CHECK(model.plan().recomputed == 1);
+}
+
 TEST_CASE("wrong pipelines are refused on every rank") {
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});

@@ -471,6 +471,9 @@ TEST_CASE("options of the optimizer and the trainer that have no meaning are ref
     CHECK(has(message_of([&] { train::trainer(model, train::sgd{.lr = nan}); }), "sgd: lr is nan"));
     CHECK(has(message_of([&] { train::trainer(model, train::sgd{}, {.clip = nan}); }),
               "trainer: clip is nan, but must be above 0."));
+    CHECK(
+        message_of([&] { train::trainer(model, train::sgd{}, {.schedule = nullptr}); }) ==
+        "trainer: the schedule is empty. Give a function of the step, or train::constant_rate{}.");
     auto const before = local_values<double>(model);
     train::trainer trainer(model, train::sgd{}, {.schedule = [&](std::int64_t) { return nan; }});
     CHECK(has(message_of([&] { trainer.step(data); }), "at step 0 the schedule returns nan"));

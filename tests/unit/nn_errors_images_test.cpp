@@ -66,6 +66,14 @@ TEST_CASE("attention of images and contexts that do not fit") {
         }) ==
         "nn::cross_attention: 0 heads do not divide 6 channels. Choose a number of heads that "
         "does.");
+  CHECK(message_of([] { nn::pixel_attention(6, 4); }) ==
+        "nn::pixel_attention: 4 heads do not divide 6 channels. Choose a number of heads that "
+        "does.");
+  CHECK(message_of([] {
+          nn::pixel_cross_attention(6, 4, {3, 4});
+        }) ==
+        "nn::pixel_cross_attention: 4 heads do not divide 6 channels. Choose a number of heads "
+        "that does.");
   for (nn::context_size const size : {nn::context_size{0, 4}, {3, 0}})
     CHECK(message_of([=] { nn::context_attention{size}; }) ==
           "nn::context_attention: the context must have a length and a width of 1 or more.");

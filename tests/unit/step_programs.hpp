@@ -37,7 +37,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
     bool const skips = makes_two_gradients(net, begin ? net[i].partner : i);
-    spec.saved_values = begin ? count(spec.x) : 0;
+    spec.saved_values = 0;
     spec.forward_values = begin ? 0 : 3.0 * count(spec.y);
     spec.backward_values = begin || skips ? 3.0 * count(spec.y) : 0;
     net.layers.push_back(spec);

@@ -50,7 +50,7 @@ class opened_file {
       auto const got = ::pread(file_, to, static_cast<std::size_t>(part), position);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(std::generic_category().message(errno));
-      if (got == 0) refuse("it is shorter than the index says");
+      if (got == 0) refuse("it is shorter than its index or header says");
       to += got, position += got, bytes -= got;
     }
   }

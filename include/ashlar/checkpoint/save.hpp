@@ -83,6 +83,11 @@ void for_each_piece(file_layout const& layout, std::vector<stored_array> const& 
   }
 }
 
+/// Returns the name of the file of one rank in the folder of checkpoints.
+inline std::string name_of_file(std::string const& attempt, int rank) {
+  return attempt + "/rank-" + std::to_string(rank) + ".safetensors";
+}
+
 /// Returns the index of a checkpoint. The ranks `all` have written its files into the folder
 /// `attempt`. `hashes` has the hash of each rank's file.
 inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, mesh_part const& all,
@@ -97,7 +102,7 @@ inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, me
     auto const layout = layout_of_file(arrays, all.ranks[rank]);
     if (layout.pieces.empty()) continue;
     int const file = static_cast<int>(index.files.size());
-    index.files.push_back({attempt + "/rank-" + std::to_string(rank) + ".safetensors", layout.bytes,
+    index.files.push_back({name_of_file(attempt, static_cast<int>(rank)), layout.bytes,
                            static_cast<std::uint64_t>(hashes[rank])});
     for (auto const& p : layout.pieces)
       index.tensors[arrays[p.array].name].pieces.push_back({file, p.where, p.position});
@@ -122,7 +127,7 @@ std::string agree_on_attempt(std::filesystem::path const& folder, std::int64_t s
 
 inline std::filesystem::path file_of_rank(std::filesystem::path const& folder,
                                           std::string const& attempt, int rank) {
-  return folder / attempt / ("rank-" + std::to_string(rank) + ".safetensors");
+  return folder / name_of_file(attempt, rank);
 }
 
 /// Completes a checkpoint after every rank has written its file or failed to. `fault` is this

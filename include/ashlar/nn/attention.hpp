@@ -19,8 +19,10 @@
 
 #include <ashlar/device/attention_extents.hpp>
 #include <ashlar/device/host/cached_attention.hpp>
+#include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/token_cache.hpp>
 #include <ashlar/support/buffer.hpp>
 
@@ -122,5 +124,27 @@ class attention_core {
 
   attention_mask mask_;
 };
+
+namespace detail {
+
+/// Returns the extent of one head. If the number of heads does not divide `features`, throws an
+/// ashlar::error of `entity` that calls them `unit`.
+constexpr std::int64_t extent_of_head(char const* entity, std::int64_t features, std::int64_t heads,
+                                      char const* unit) {
+  if (heads < 1 || features < 1 || features % heads != 0)
+    throw error(entity, std::to_string(heads) + " heads do not divide " + std::to_string(features) +
+                            " " + unit + ". Choose a number of heads that does.");
+  return features / heads;
+}
+
+/// Returns multi-head self-attention with its projections. Its errors are those of extent_of_head.
+constexpr auto projected_attention(char const* entity, std::int64_t features, std::int64_t heads,
+                                   attention_mask mask, char const* unit) {
+  std::int64_t const d = extent_of_head(entity, features, heads, unit);
+  return chain(linear<1, 2>({features}, {heads, 3 * d}), attention_core(mask),
+               linear<2, 1>({heads, d}, {features}));
+}
+
+}  // namespace detail
 
 }  // namespace ashlar::nn

@@ -45,14 +45,6 @@ inline void add_box(box& a, box const& b) {
   }
 }
 
-/// Returns the placement of data that are split like the first `dims` dims of a layer's input. `p`
-/// is the placement of that input.
-inline placement split_like(placement p, int dims) {
-  for (int a = 0; a < p.axes(); ++a)
-    if (!p[a].is_split() || p[a].dim >= dims) p.axis[a] = broadcast();
-  return p;
-}
-
 }  // namespace detail
 
 /// Returns the part of each micro-batch that the rank at coordinates `at` of the program's mesh
@@ -75,13 +67,14 @@ inline batch_part part_of_batch(search::step::program const& p, search::problem 
     if (a.kind != forward && a.kind != recompute) continue;
     auto const& x = plan[a.element].x;
     if (a.element + 1 == p.elements) {
-      auto const like_x = detail::split_like(x, targets.rank());
+      auto const like_x = search::step::split_like_x(x, targets.rank());
       detail::add_box(made.target, local_box(targets, p.mesh, like_x, at));
       made.counts_targets = is_representative(like_x, at);
     }
     if (context.rank() > 0 && net[a.element].kind == search::element_kind::layer &&
         net.spec(a.element).context.rank() > 0)
-      detail::add_box(made.context, local_box(context, p.mesh, detail::split_like(x, 1), at));
+      detail::add_box(made.context,
+                      local_box(context, p.mesh, search::step::split_like_x(x, 1), at));
   }
   return made;
 }

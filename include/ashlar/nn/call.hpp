@@ -268,4 +268,32 @@ class backward_call : public layer_call<Types> {
   box const* dx_with_halo_;  // null if dx has no halo
 };
 
+namespace detail {
+
+/// Returns the extents of this rank's shard of a tensor, followed by zeros.
+template <class Tensor>
+std::array<std::int64_t, max_rank> local_sizes_of(Tensor const& t) {
+  std::array<std::int64_t, max_rank> sizes{};
+  for (int d = 0; d < Tensor::rank; ++d) sizes[static_cast<std::size_t>(d)] = t.local_size(d);
+  return sizes;
+}
+
+/// Returns the number of rows of this rank's shard of a tensor: the product of the shard's extents
+/// in all dims but the last.
+template <class Tensor>
+std::int64_t local_rows_of(Tensor const& t) {
+  std::int64_t rows = 1;
+  for (int d = 0; d + 1 < Tensor::rank; ++d) rows *= t.local_size(d);
+  return rows;
+}
+
+/// Returns the address of this rank's shard of a tensor that is only read. Some kernels take no
+/// other address.
+template <class Tensor>
+auto constants_of(Tensor const& t) {
+  return static_cast<typename Tensor::value_type const*>(t.data());
+}
+
+}  // namespace detail
+
 }  // namespace ashlar::nn

@@ -121,7 +121,8 @@ class softmax_cross_entropy {
   template <class Call>
   static auto local_maxima(Call const& c) {
     auto maxima = c.template make_statistic<0>();
-    row_max(c.processor(), c.x().data(), rows_of(c.x()), columns_of(c.x()), maxima.data());
+    row_max(c.processor(), c.x().data(), detail::local_rows_of(c.x()), columns_of(c.x()),
+            maxima.data());
     return maxima;
   }
   template <class Call>
@@ -129,7 +130,7 @@ class softmax_cross_entropy {
     using A = typename Call::accumulated;
     auto const& x = c.x();
     auto const& on = c.processor();
-    std::int64_t const rows = rows_of(x), columns = columns_of(x);
+    std::int64_t const rows = detail::local_rows_of(x), columns = columns_of(x);
     auto const maximum = c.template statistic<0>();
     auto const targets = targets_of(c);
     auto pair = c.template make_statistic<1>();
@@ -151,7 +152,7 @@ class softmax_cross_entropy {
     using A = typename Call::accumulated;
     auto const& x = c.x();
     auto const& on = c.processor();
-    std::int64_t const rows = rows_of(x);
+    std::int64_t const rows = detail::local_rows_of(x);
     auto const maximum = c.template statistic<0>();
     auto const pair = c.template statistic<1>();
     auto const targets = targets_of(c);
@@ -170,12 +171,6 @@ class softmax_cross_entropy {
   template <class Call>
   static auto targets_of(Call const& c) {
     return c.template targets<std::int32_t, Call::x_rank - 1>();
-  }
-  template <class X>
-  static std::int64_t rows_of(X const& x) {
-    std::int64_t rows = 1;
-    for (int d = 0; d + 1 < X::rank; ++d) rows *= x.local_size(d);
-    return rows;
   }
   template <class X>
   static std::int64_t columns_of(X const& x) {

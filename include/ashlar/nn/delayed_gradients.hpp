@@ -42,7 +42,7 @@ class delayed_gradients {
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
       if (value.kind != step::value_kind::pending) continue;
-      auto const& own = parameter_of(value.element, value.index);
+      auto const& own = parameter_of(*elements_, value.element, value.index);
       auto const zeros = [](tensor_type const& like) {
         auto made = like.like(like.placement());
         set_to_zero(made);
@@ -88,7 +88,7 @@ class delayed_gradients {
         e.kept.erase(e.kept.begin());
         e.newest = {};
       }
-      e.pending = parameter_of(e.element, e.index).exchange_sum(std::move(e.pending));
+      e.pending = parameter_of(*elements_, e.element, e.index).exchange_sum(std::move(e.pending));
     }
   }
 
@@ -113,7 +113,7 @@ class delayed_gradients {
   template <class F>
   void for_each_array(std::string const& prefix, F f) const {
     for (auto const& e : entries_) {
-      auto const& path = parameter_of(e.element, e.index).path();
+      auto const& path = parameter_of(*elements_, e.element, e.index).path();
       auto const name = [&](std::size_t age) { return prefix + std::to_string(age) + "/" + path; };
       f(name(1), e.pending.type(), addends_of(e.pending), e.pending.data());
       for (std::size_t k = 0; k < e.kept.size(); ++k)
@@ -129,10 +129,6 @@ class delayed_gradients {
     tensor_type newest{};             ///< synchronized by the running step, if `kept` is not empty
   };
 
-  parameter<Processor>& parameter_of(int element, int index) const {
-    auto& of_element = (*elements_)[static_cast<std::size_t>(element)]->parameters();
-    return of_element[static_cast<std::size_t>(index)];
-  }
   /// Returns the entry of a parameter, or null. Entries are in the order of the net.
   entry const* find(int element, int index) const {
     auto const at = std::lower_bound(entries_.begin(), entries_.end(), std::pair{element, index},

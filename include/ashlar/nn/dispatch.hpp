@@ -116,7 +116,7 @@ class dispatch {
     auto const sum = c.template gradient<0>();
     auto const& rows = rows_of(c.dy());
     auto dx = c.make_dx();
-    std::int64_t const tokens = tokens_of(x), d = features_, n = o_.experts;
+    std::int64_t const tokens = detail::local_rows_of(x), d = features_, n = o_.experts;
     buffer<A> gradient(c.memory(), tokens * d), logits(c.memory(), tokens * n);
     std::fill_n(gradient.data(), tokens * d, A(0));
     for (std::int64_t t = 0; t < tokens; ++t)
@@ -148,12 +148,6 @@ class dispatch {
   }
 
  private:
-  template <class X>
-  static std::int64_t tokens_of(X const& x) {
-    std::int64_t n = 1;
-    for (int d = 0; d + 1 < X::rank; ++d) n *= x.local_size(d);
-    return n;
-  }
   /// Calls visit(row, expert, token) for each row of this rank. The three arguments are the index
   /// of the row among this rank's rows, the number of the expert among all experts, and the index
   /// of the token among this rank's tokens.
@@ -171,7 +165,7 @@ class dispatch {
     using A = typename Call::accumulated;
     auto const router = c.template parameter<0>();
     auto p = c.template make_statistic<0>();
-    std::int64_t const tokens = tokens_of(c.x()), n = o_.experts;
+    std::int64_t const tokens = detail::local_rows_of(c.x()), n = o_.experts;
     for (std::int64_t t = 0; t < tokens; ++t) {
       A* const own = p.data() + t * width();
       std::fill_n(own, n, A(0));
@@ -191,7 +185,7 @@ class dispatch {
   auto choices(Call const& c) const {
     auto const p = c.template statistic<0>();
     auto made = c.template make_statistic<1>();
-    std::int64_t const tokens = tokens_of(p);
+    std::int64_t const tokens = detail::local_rows_of(p);
     for (std::int64_t t = 0; t < tokens; ++t)
       choose(o_, p.data() + t * width(), made.data() + t * numbers_of_choices(o_));
     return made;
@@ -228,7 +222,7 @@ class dispatch {
     // it. So in a pipeline the fault of a router is either noted in the log or ignored.
     bool const goes_on = log != nullptr && log->notes_faults;
     std::optional<std::int64_t> fault;
-    auto chosen = routes_from(o_, all.data(), tokens_of(all),
+    auto chosen = routes_from(o_, all.data(), detail::local_rows_of(all),
                               goes_on || c.mesh().ranks() < c.mesh().whole().ranks() ? &fault
                                                                                      : nullptr);
     if (log == nullptr || c.pass().is_recomputed) return chosen;
@@ -295,7 +289,7 @@ class dispatch {
   template <class Probabilities>
   double balance_loss_of(router_losses const& losses, Probabilities const& p) const {
     double sum = 0;
-    for (std::int64_t t = 0; t < tokens_of(p); ++t)
+    for (std::int64_t t = 0; t < detail::local_rows_of(p); ++t)
       for (std::int64_t e = 0; e < o_.experts; ++e)
         sum += losses.by_probability[static_cast<std::size_t>(e)] *
                double(p.data()[t * width() + e]);
@@ -304,7 +298,7 @@ class dispatch {
   template <class Probabilities>
   double z_loss_of(router_losses const& losses, Probabilities const& p) const {
     double sum = 0;
-    for (std::int64_t t = 0; o_.z_loss > 0 && t < tokens_of(p); ++t) {
+    for (std::int64_t t = 0; o_.z_loss > 0 && t < detail::local_rows_of(p); ++t) {
       auto const of_token = double(p.data()[t * width() + o_.experts]);
       sum += losses.by_square * of_token * of_token;
     }

@@ -75,7 +75,8 @@ class embedding_tables {
     static_assert(Call::x_rank == 2, "nn::embedding_tables: the input must be [batch, tables].");
     auto const values = c.template parameter<0>();
     auto y = c.make_y();
-    device::host::embedding_tables_forward(constant(values), constant(c.x()),
+    device::host::embedding_tables_forward(detail::constants_of(values),
+                                           detail::constants_of(c.x()),
                                            of_shards(c.x(), values.local_box()), y.data());
     return made(y, c.x());
   }
@@ -85,18 +86,14 @@ class embedding_tables {
     auto const& ids = c.template kept<0>();
     if (auto* const sums = c.template rows<0>())
       return device::host::embedding_tables_backward(
-          constant(c.dy()), constant(ids), of_shards(ids, sums->shard()),
+          detail::constants_of(c.dy()), detail::constants_of(ids), of_shards(ids, sums->shard()),
           [=](std::int64_t row) { return sums->row(row); });
     auto const& values = c.template gradient<0>();
-    device::host::embedding_tables_backward(constant(c.dy()), constant(ids),
+    device::host::embedding_tables_backward(detail::constants_of(c.dy()), detail::constants_of(ids),
                                             of_shards(ids, values.local_box()), values.data());
   }
 
  private:
-  template <class Tensor>
-  static auto constant(Tensor const& t) {
-    return static_cast<typename Tensor::value_type const*>(t.data());
-  }
   /// Returns the extents of this rank's shards of the ids and of the tables. `values` is the box of
   /// the shard of the tables.
   template <class Ids>

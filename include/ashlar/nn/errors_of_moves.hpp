@@ -90,9 +90,9 @@ class errors_of_moves {
           m.phase == step::phase::synchronize && m.what == step::moved::parameter &&
           m.element == element && m.index == index && program_->path_of(m).wire.feedback)
         return errors_[k].room(step, count);
-    throw error("errors_of_moves", "element " + std::to_string(element) +
-                                       " does not synchronize the gradient of its parameter " +
-                                       std::to_string(index) + ".");
+    throw error("trainer", "element " + std::to_string(element) +
+                               " does not synchronize the gradient of its parameter " +
+                               std::to_string(index) + ".");
   }
 
   /// Sets all errors to zero, and starts all averages anew.

@@ -97,4 +97,13 @@ class element_node {
   element_node* shared_ = nullptr;
 };
 
+/// Returns parameter `index` of element `element`. `elements` has all elements of a placed net.
+template <class Processor>
+parameter<Processor>&
+parameter_of(std::vector<std::unique_ptr<element_node<Processor>>> const& elements, int element,
+             int index) {
+  auto& of_element = elements[static_cast<std::size_t>(element)]->parameters();
+  return of_element[static_cast<std::size_t>(index)];
+}
+
 }  // namespace ashlar::nn

@@ -121,8 +121,7 @@ class executor {
   };
 
   parameter<Processor>& parameter_at(int element, int k) const {
-    auto& of_element = (*elements_)[static_cast<std::size_t>(element)]->parameters();
-    return of_element[static_cast<std::size_t>(k)];
+    return parameter_of(*elements_, element, k);
   }
 
   template <class Condition>

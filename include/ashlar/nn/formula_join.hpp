@@ -71,7 +71,7 @@ class formula_join_node final : public element_node<typename At::processor_type>
     auto const first = on.tensor(a.reads[1]).template as<input>();
     output y(second.mesh(), f_.g[f_.y].extents, as_value(at_.y()));
     auto keep = std::make_unique<join_values>();
-    for (int d = 0; d < XRank; ++d) keep->sizes[static_cast<std::size_t>(d)] = second.local_size(d);
+    keep->sizes = detail::local_sizes_of(second);
     pass_type pass(second.mesh(), f_);
     begin(pass, keep->sizes);
     pass.read(f_.x, second.data());

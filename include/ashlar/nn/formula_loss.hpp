@@ -17,7 +17,6 @@
 // row. The signature rows and the gradient of the loss follow from the operators, as in nn::formula
 // (nn/formula.hpp).
 
-#include <array>
 #include <memory>
 
 #include <ashlar/nn/formula.hpp>
@@ -157,8 +156,7 @@ class formula_loss_passes {
     using A = typename Call::accumulated;
     auto values = std::make_unique<buffer<A>>(c.memory(),
                                               std::is_same_v<T, A> ? 0 : x.local_elements());
-    std::array<std::int64_t, max_rank> sizes{};
-    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
+    auto const sizes = detail::local_sizes_of(x);
     pass.set_extents(made_.f.x, sizes);
     pass.set_extents(made_.f.target, sizes);
     pass.infer_extents();

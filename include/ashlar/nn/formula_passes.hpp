@@ -62,9 +62,9 @@ class formula_passes {
     using T = typename Call::value_type;
     using X = std::remove_cvref_t<decltype(c.x())>;
     formulas::evaluation<T, typename Call::processor_type> pass(c.mesh(), f_);
-    pass.set_extents(f_.x, sizes_of(c.x()));
+    pass.set_extents(f_.x, detail::local_sizes_of(c.x()));
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
-      pass.set_extents(f_.weights[K], sizes_of(c.template parameter<K>()));
+      pass.set_extents(f_.weights[K], detail::local_sizes_of(c.template parameter<K>()));
     });
     pass.infer_extents();
     pass.read(f_.x, c.x().data());
@@ -78,7 +78,7 @@ class formula_passes {
       pass.write_to(i, keep.values.back().data());
     }
     pass.run(forward_);
-    return made(y, std::move(keep), sizes_of(c.x()));
+    return made(y, std::move(keep), detail::local_sizes_of(c.x()));
   }
   template <class Call>
   auto backward(Call const& c) const {
@@ -98,16 +98,8 @@ class formula_passes {
   }
 
  private:
-  using local_sizes = std::array<std::int64_t, max_rank>;
-
   formulas::pass_nodes const& nodes_of(part which) const {
     return backward_[static_cast<std::size_t>(which)];
-  }
-  template <class X>
-  static local_sizes sizes_of(X const& x) {
-    local_sizes sizes{};
-    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
-    return sizes;
   }
   /// Calls use(k) for each weight, where k is the number of the weight as an integral_constant.
   template <class Use>
@@ -135,7 +127,7 @@ class formula_passes {
     // the same extents. The backward pass always has this gradient sum.
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
       auto const sum = c.template gradient<K>();
-      pass.set_extents(f_.weights[K], sizes_of(sum));
+      pass.set_extents(f_.weights[K], detail::local_sizes_of(sum));
       if (which != part::input) pass.add_to(f_.gradients[K], sum.data());
     });
     pass.infer_extents();

@@ -75,7 +75,8 @@ constexpr placement whole_along(placement p, int a) {
 ///   axes that split tokens        Each rank needs all new tokens of its sequences.
 ///   axes that fit no row of the   A formula has no row by which every rank would repeat a large
 ///   layer for the new tokens      part of the flops (signature/formula/rows.hpp). What is a small
-///                                 part for the batch of the model may be a large one for few tokens.
+///                                 part for the batch of the model may be a large one for few
+///                                 tokens.
 inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
   plan = search::without_delays(std::move(plan));
   plan.input = problem.spec(0).x;
@@ -166,11 +167,12 @@ class generator {
 
   /// Continues all sequences by `prompt`, ids [sequences, n], and by `count` tokens each, which are
   /// returned as ids [sequences, count]. In later calls the prompt may be empty; the sequences are
-  /// then continued without further tokens of the caller. Rank 0 chooses the tokens, so all ranks
-  /// have the same ones. Throws ashlar::error in the same cases as next(), and if `how` is invalid.
-  /// If the ranks have different arguments, every rank throws. Communicates: an all-reduce of 16
-  /// bytes, a broadcast of each token, and the communication of next() for the prompt and for each
-  /// token except the last.
+  /// then continued without further tokens of the caller. If `count` is 0, the sequences are
+  /// continued by the prompt only. Rank 0 chooses the tokens, so all ranks have the same ones.
+  /// Throws ashlar::error in the same cases as next(), and if `count` is negative or `how` is
+  /// invalid. If the ranks have different arguments, every rank throws. Communicates: an all-reduce
+  /// of 16 bytes, a broadcast of each token, and the communication of next() for the prompt and for
+  /// each token except the last.
   std::vector<std::int32_t> generate(std::span<std::int32_t const> prompt, std::int64_t count,
                                      sampling const& how = {}) {
     std::array<std::uint64_t, 5> const numbers{static_cast<std::uint64_t>(options_.sequences),
@@ -181,7 +183,12 @@ class generator {
         content_hash(std::span<std::uint64_t const>(numbers), content_hash(prompt)),
         "nn::generator", "the ranks have different prompts, numbers of tokens or sampling options");
     nn::check(how);
-    if (count < 1) return {};
+    if (count < 0)
+      refuse(std::to_string(count) + " tokens cannot be generated. Generate 0 or more.");
+    if (count == 0) {
+      if (!prompt.empty()) next(prompt);
+      return {};
+    }
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto last = after_untaken(prompt);
     auto const before = cache_.tokens + static_cast<std::int64_t>(last.size() / sequences);

@@ -29,13 +29,7 @@ namespace ashlar::nn {
 /// extents. Throws ashlar::error if the number of heads does not divide the number of features.
 constexpr auto self_attention(std::int64_t features, std::int64_t heads,
                               attention_mask mask = attention_mask::causal) {
-  if (heads < 1 || features % heads != 0)
-    throw error("nn::self_attention", std::to_string(heads) + " heads do not divide " +
-                                          std::to_string(features) +
-                                          " features. Choose a number of heads that does.");
-  std::int64_t const head_dim = features / heads;
-  return chain(linear<1, 2>({features}, {heads, 3 * head_dim}), attention_core(mask),
-               linear<2, 1>({heads, head_dim}, {features}));
+  return detail::projected_attention("nn::self_attention", features, heads, mask, "features");
 }
 
 /// Returns the two-layer perceptron of a block. Maps [.., features] to the same extents.

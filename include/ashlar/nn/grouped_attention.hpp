@@ -176,10 +176,8 @@ struct attention_options {
 /// positions.
 constexpr auto attention(attention_options const& o) {
   std::int64_t const kv_heads = o.kv_heads == 0 ? o.heads : o.kv_heads;
-  if (o.heads < 1 || o.features < 1 || o.features % o.heads != 0)
-    throw error("nn::attention", std::to_string(o.heads) + " heads do not divide " +
-                                     std::to_string(o.features) +
-                                     " features. Choose a number of heads that does.");
+  std::int64_t const head_dim = detail::extent_of_head("nn::attention", o.features, o.heads,
+                                                       "features");
   if (kv_heads < 1 || o.heads % kv_heads != 0)
     throw error("nn::attention", std::to_string(kv_heads) + " key heads do not divide " +
                                      std::to_string(o.heads) +
@@ -188,7 +186,7 @@ constexpr auto attention(attention_options const& o) {
     throw error("nn::attention",
                 "the rotary base must be positive, such as 10000. Without positions, write "
                 ".rotary = false.");
-  std::int64_t const head_dim = o.features / o.heads, queries = o.heads / kv_heads;
+  std::int64_t const queries = o.heads / kv_heads;
   return chain(linear<1, 2>({o.features}, {kv_heads, (queries + 2) * head_dim}, o.bias),
                grouped_attention_core(queries, o.rotary ? o.rotary_base : 0, o.mask, o.scaling),
                linear<2, 1>({kv_heads, queries * head_dim}, {o.features}, o.bias));

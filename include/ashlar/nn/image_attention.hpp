@@ -26,12 +26,13 @@ namespace ashlar::nn {
 
 namespace detail {
 
-constexpr std::int64_t channels_of_head(char const* entity, std::int64_t channels,
-                                        std::int64_t heads) {
-  if (heads < 1 || channels % heads != 0)
-    throw error(entity, std::to_string(heads) + " heads do not divide " + std::to_string(channels) +
-                            " channels. Choose a number of heads that does.");
-  return channels / heads;
+/// Returns multi-head attention of the pixels of an image to its context, with its projections.
+/// Its errors are those of extent_of_head.
+constexpr auto projected_context_attention(char const* entity, std::int64_t channels,
+                                           std::int64_t heads, context_size const& context) {
+  std::int64_t const d = extent_of_head(entity, channels, heads, "channels");
+  return chain(linear<1, 2>({channels}, {heads, d}), context_attention(context),
+               linear<2, 1>({heads, d}, {channels}));
 }
 
 }  // namespace detail
@@ -40,9 +41,8 @@ constexpr std::int64_t channels_of_head(char const* entity, std::int64_t channel
 /// [batch, height, width, channels] to the same extents. Throws ashlar::error if the number of
 /// heads does not divide the number of channels.
 constexpr auto pixel_attention(std::int64_t channels, std::int64_t heads) {
-  std::int64_t const d = detail::channels_of_head("nn::image_attention", channels, heads);
-  return chain(linear<1, 2>({channels}, {heads, 3 * d}), attention_core(attention_mask::none),
-               linear<2, 1>({heads, d}, {channels}));
+  return detail::projected_attention("nn::pixel_attention", channels, heads, attention_mask::none,
+                                     "channels");
 }
 
 /// Returns multi-head attention of the pixels of an image to its context, with its projections.
@@ -50,22 +50,25 @@ constexpr auto pixel_attention(std::int64_t channels, std::int64_t heads) {
 /// heads does not divide the number of channels.
 constexpr auto pixel_cross_attention(std::int64_t channels, std::int64_t heads,
                                      context_size const& context) {
-  std::int64_t const d = detail::channels_of_head("nn::cross_attention", channels, heads);
-  return chain(linear<1, 2>({channels}, {heads, d}), context_attention(context),
-               linear<2, 1>({heads, d}, {channels}));
+  return detail::projected_context_attention("nn::pixel_cross_attention", channels, heads, context);
 }
 
 /// Returns multi-head self-attention among the pixels of images [batch, channels, height, width].
 /// Throws ashlar::error if the number of heads does not divide the number of channels.
 constexpr auto image_attention(std::int64_t channels, std::int64_t heads) {
-  return chain(channels_last(), pixel_attention(channels, heads), channels_first());
+  return chain(channels_last(),
+               detail::projected_attention("nn::image_attention", channels, heads,
+                                           attention_mask::none, "channels"),
+               channels_first());
 }
 
 /// Returns multi-head attention of the pixels of images [batch, channels, height, width] to their
 /// contexts. Throws ashlar::error if the number of heads does not divide the number of channels.
 constexpr auto cross_attention(std::int64_t channels, std::int64_t heads,
                                context_size const& context) {
-  return chain(channels_last(), pixel_cross_attention(channels, heads, context), channels_first());
+  return chain(channels_last(),
+               detail::projected_context_attention("nn::cross_attention", channels, heads, context),
+               channels_first());
 }
 
 }  // namespace ashlar::nn

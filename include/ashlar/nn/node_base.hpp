@@ -69,10 +69,7 @@ class layer_node_base : public element_node<Processor> {
   /// Returns the targets or the context (`whole`), split like the first `dims` dims of the input.
   /// Communicates nothing, because `whole` is replicated.
   any_tensor<Processor> moved_to_x(any_tensor<Processor> const& whole, int dims) const {
-    placement p = x_;
-    for (int a = 0; a < p.axes(); ++a)
-      if (!p[a].is_split() || p[a].dim >= std::min(dims, whole.extents().rank()))
-        p.axis[a] = broadcast();
+    placement const p = step::split_like_x(x_, std::min(dims, whole.extents().rank()));
     if (p == whole.placement()) return whole;
     auto const& plan = mesh_.prepared(whole.extents(), size_of(whole.type()), whole.placement(), p);
     return ashlar::detail::run_plan(whole, *plan);

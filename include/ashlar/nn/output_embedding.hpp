@@ -84,15 +84,11 @@ class output_embedding {
  private:
   /// The extents of the local product: rows, words and features.
   struct product {
-    std::int64_t m = 1, n, k;
+    std::int64_t m, n, k;
   };
   template <class X, class Y>
   static product extents(X const& x, Y const& y) {
-    product p;
-    for (int d = 0; d < X::rank - 1; ++d) p.m *= x.local_size(d);
-    p.n = y.local_size(Y::rank - 1);
-    p.k = x.local_size(X::rank - 1);
-    return p;
+    return {detail::local_rows_of(x), y.local_size(Y::rank - 1), x.local_size(X::rank - 1)};
   }
 
   std::int64_t features_, vocabulary_;

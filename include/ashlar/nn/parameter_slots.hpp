@@ -37,8 +37,7 @@ class parameter_slots {
   }
 
   parameter<Processor>& parameter_of(step::value const& v) const {
-    auto& of_element = (*elements_)[static_cast<std::size_t>(v.element)]->parameters();
-    return of_element[static_cast<std::size_t>(v.index)];
+    return nn::parameter_of(*elements_, v.element, v.index);
   }
 
   /// Fills the slots that stay filled between runs, except the slots of pending sums.

@@ -66,7 +66,7 @@ class pool {
     static_assert(Call::x_rank == 4,
                   "nn: pooling takes images, [batch, channels, height, width], as its input.");
     auto y = c.make_y();
-    auto const* const from = constant(c.x());
+    auto const* const from = detail::constants_of(c.x());
     if constexpr (maximum) {
       auto chosen = empty<std::int32_t, 4>(c.mesh(), y.extents(), c.at().y());
       device::host::max_pool_forward(from, local_images(c.x(), y, window_), window_, y.data(),
@@ -82,18 +82,15 @@ class pool {
     auto dx = c.make_dx();
     auto const images = local_images(dx, c.dy(), window_);
     if constexpr (maximum)
-      device::host::max_pool_backward(constant(c.dy()), constant(c.template kept<0>()), images,
-                                      window_, dx.data());
-    else device::host::average_pool_backward(constant(c.dy()), images, window_, dx.data());
+      device::host::max_pool_backward(detail::constants_of(c.dy()),
+                                      detail::constants_of(c.template kept<0>()), images, window_,
+                                      dx.data());
+    else
+      device::host::average_pool_backward(detail::constants_of(c.dy()), images, window_, dx.data());
     return dx;
   }
 
  private:
-  template <class Tensor>
-  static auto constant(Tensor const& t) {
-    return static_cast<typename Tensor::value_type const*>(t.data());
-  }
-
   device::window window_;
   bool halo_;
 };

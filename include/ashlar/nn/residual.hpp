@@ -27,7 +27,6 @@ class residual : public branched_net<Inner> {
     sum.x = sum.y = x;
     sum.rows = independent_training_rows(x.rank());
     double const added = 3 * static_cast<double>(x.elements());
-    sum.saved_values = static_cast<double>(x.elements());  // x, which the end reads
     // The begin adds the gradients of both branches.
     sum.backward_values = added;
     int const begin = problem.size();
@@ -37,7 +36,7 @@ class residual : public branched_net<Inner> {
       throw error("nn::residual", "the inner net changes the extents " + to_string(x) + " to " +
                                       to_string(y) + ", so its output cannot be added to x.");
     problem[begin].partner = problem.size();
-    sum.saved_values = sum.backward_values = 0;
+    sum.backward_values = 0;
     sum.forward_values = added;
     problem.add(sum, search::element_kind::residual_end, begin);
     return x;

@@ -17,6 +17,7 @@
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/branched_net.hpp>
+#include <ashlar/nn/join.hpp>
 
 namespace ashlar::nn {
 
@@ -71,16 +72,13 @@ class skipping : public branched_net<Inner> {
     return false;
   }
 
-  static constexpr shape joined(shape const& x, shape y) {
-    bool fits = Dim < x.rank() && y.rank() == x.rank();
-    for (int d = 0; fits && d < x.rank(); ++d) fits = d == Dim || y[d] == x[d];
-    if (!fits)
+  static constexpr shape joined(shape const& x, shape const& y) {
+    if (!join::concatenation<Dim>::fits(x, y))
       throw error("nn::skip", "the inner net changes the extents " + to_string(x) + " to " +
                                   to_string(y) + ", so its output cannot be concatenated with x " +
                                   "along dim " + std::to_string(Dim) +
                                   ". It may change the extent of this dim only.");
-    y[Dim] += x[Dim];
-    return y;
+    return join::concatenation<Dim>::joined(x, y);
   }
 };
 

@@ -175,6 +175,15 @@ constexpr bool routes_tokens(layer_spec const& spec) {
   throw error(layer, "the input of the layer is rows of experts. Put nn::combine before it.");
 }
 
+/// Returns the placement at which a layer reads data of the batch beside x: the targets of a loss,
+/// or a context. Their first `dims` dims are split like those of x. Along the other axes, every
+/// rank reads all of them.
+constexpr placement split_like_x(placement x, int dims) {
+  for (auto& along : x.axis)
+    if (!along.is_split() || along.dim >= dims) along = broadcast();
+  return x;
+}
+
 /// Returns the spec of a layer whose dx is not needed because its input is the data of the net. If
 /// the layer cannot compute the parameters' gradients without dx, returns its spec unchanged.
 constexpr layer_spec without_dx(layer_spec spec) {

@@ -232,8 +232,7 @@ class stale_training {
     auto const& problem = model.problem();
     std::vector<std::vector<owned_parameter>> owned(static_cast<std::size_t>(mesh.ranks()));
     auto const at = [&](int element, int k) {
-      return &model.elements()[static_cast<std::size_t>(element)]
-                  ->parameters()[static_cast<std::size_t>(k)];
+      return &nn::parameter_of(model.elements(), element, k);
     };
     std::size_t index = 0;
     for (int i = 0; i < problem.size(); ++i)

@@ -42,6 +42,9 @@ struct trainer_options {
   void check() const {
     if (!(clip > 0))
       throw error("trainer", "clip is " + std::to_string(clip) + ", but must be above 0.");
+    if (!schedule)
+      throw error("trainer", "the schedule is empty. Give a function of the step, or "
+                             "train::constant_rate{}.");
     if (graph && record_times)
       throw error("trainer", "the actions of a CUDA graph have no times of their own. Leave "
                              "trainer_options.record_times or trainer_options.graph off.");

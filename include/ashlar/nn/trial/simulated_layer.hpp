@@ -16,7 +16,8 @@
 //                                                               router, summed over the ranks
 //
 // After every pass of a rank, simulated_layer checks that the pass has not written to an input or
-// outside of a shard, and that each result has the placement that the signature row states.
+// outside of a shard, and that each result has the extents that the spec states and the placement
+// that the signature row states.
 
 #include <array>
 #include <cstring>
@@ -194,11 +195,14 @@ class simulated_layer {
     std::vector<host_tensor> all;
     for (std::size_t r = 0; r < on_.size(); ++r) {
       all.push_back(on_[r].tensor(slot));
-      if (all.back().empty() || !(all.back().extents() == extents) ||
-          !(all.back().placement() == p))
+      std::string wrong;
+      if (all.back().empty() || !(all.back().extents() == extents))
+        wrong = "extents " + to_string(extents) + " that the spec says";
+      else if (!(all.back().placement() == p)) wrong = "placement that the row says";
+      if (!wrong.empty())
         refuse(r, what,
-               "does not have the placement that the row says. Make it with make_y(), make_dx() or "
-               "make_statistic<K>().");
+               "does not have the " + wrong +
+                   ". Make it with make_y(), make_dx() or make_statistic<K>().");
     }
     return all;
   }
