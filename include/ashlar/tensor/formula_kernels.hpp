@@ -48,10 +48,7 @@ void with_function(function f, Use const& use) {
 template <class Mesh, class T>
 void repeat(Mesh const& m, ashlar::detail::repeated_loop const& loop, stride_list const& strides,
             T const* from, T* z) {
-  stride_list target{};
-  std::int64_t step = 1;
-  for (int d = loop.rank - 1; d >= 0; step *= loop.extents[static_cast<std::size_t>(d--)])
-    target[static_cast<std::size_t>(d)] = step;
+  stride_list const target = ashlar::detail::row_major_strides(loop.rank, loop.extents);
   copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), z,
                target.data());
 }
