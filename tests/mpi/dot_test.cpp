@@ -189,6 +189,9 @@ TEST_CASE("products of a matrix and a vector on every pair of placements") {
   auto const y = ashlar::zeros<double>(m, {4}, sbp<S<0>>{});
   CHECK(has(message_of([&] { matmul(a.as_dynamic(), y); }),
             "matmul: the extents do not fit: tensor 4x3 [S(1)]"));
+  auto const z = ashlar::zeros<double>(m, {3}, sbp<B>{});
+  CHECK(has(message_of([&] { matmul(z, a.as_dynamic()); }),
+            "matmul: the extents do not fit: tensor 3 [B]"));
 }
 
 TEST_CASE("item returns one whole value and refuses the rest") {

@@ -76,6 +76,11 @@ TEST_CASE("masks and numbers of rows may be integers, and have the gradient 0") 
   auto const other = ashlar::full<std::int32_t>(m, {2}, sbp<B>{}, 5);
   CHECK(message_of([&] { ashlar::gradient(rows)(table, other); }) ==
         "gradient: take_rows: id 5 is no row of the table of 5 rows, which count from 0.");
+  CHECK(message_of([] {
+          ashlar::formulas::detail::row_numbers<float>({}, nullptr, 0, (std::int64_t(1) << 31) + 1);
+        }) ==
+        "formula: take_rows: the table has 2147483649 rows, but row numbers have 32 bits. Use at "
+        "most 2147483648 rows.");
   auto const large = ashlar::full<std::int32_t>(m, {4}, sbp<B>{}, (1 << 24) + 1);
   auto const single = ashlar::full<float>(m, {4}, sbp<B>{}, 1.0f);
   CHECK(message_of([&] {

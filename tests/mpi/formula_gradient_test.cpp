@@ -20,6 +20,7 @@
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/gradient.hpp>
 #include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -229,6 +230,24 @@ TEST_CASE("the types of results say where a reduction is due") {
     }
   CHECK(apart(expected, ashlar::to_full(dw | ashlar::to<B>)) < 1e-13);
   CHECK(apart(expected_bias, ashlar::to_full(dbias)) < 1e-13);
+}
+
+// The gradient of b is the sum of the rows of x. It is computed in one group with y and dx, some
+// rows at a time. Every rank has more rows than device/host/combine_rows.hpp sums at once, or up to
+// three whole columns. If it has one column, a reduction adds its elements in another order.
+TEST_CASE("a sum of many rows in a group has the bits of a reduction") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const product = [](auto x, auto b) { return x * b; };
+  placement const whole{ashlar::broadcast()}, first{ashlar::split(0)}, second{ashlar::split(1)};
+  for (bool const by_rows : {true, false}) {
+    auto const x = ashlar::normal<float>(m, {1500, 3}, by_rows ? first : second, {.seed = 1});
+    auto const b = ashlar::normal<float>(m, {3}, by_rows ? whole : first, {.seed = 2});
+    auto const results = ashlar::gradient(product)(x, b);
+    auto const sums = ashlar::sum<0>(x);
+    auto const in_group = std::get<2>(results).local_addends(), alone = sums.local_addends();
+    CHECK(std::vector<float>(in_group.begin(), in_group.end()) ==
+          std::vector<float>(alone.begin(), alone.end()));
+  }
 }
 
 TEST_CASE("a matrix of one row multiplies means, of which the compiler knows the extent 1") {

@@ -202,6 +202,9 @@ TEST_CASE("other files are refused on every rank") {
   auto const sums = ashlar::tensor<float, 2>(
       m, {2, 3}, ashlar::placement::all_broadcast(m.axes()).with(0, ashlar::partial()));
   CHECK(has(message_of([&] { checkpoint::save_npy(file, sums); }), "no P: reduce it first"));
+  for (auto const type : {ashlar::element_type::bf16, ashlar::element_type::u8})
+    CHECK(has(message_of([&] { ashlar::io::npy_text(type, {2}); }),
+              "only float, double, int32 and int64 are written."));
 }
 
 }  // namespace

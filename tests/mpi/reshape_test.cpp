@@ -6,6 +6,9 @@
 // without communication, or be rejected with a message that advises another placement. If the
 // operand is redistributed to exactly this placement, the operation must succeed.
 
+#include <cstdint>
+#include <limits>
+
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
@@ -298,6 +301,8 @@ TEST_CASE("slices of every dim, on every placement") {
   for (auto const& [begin, size] : {std::pair(-1, 2), {3, 2}, {0, -1}, {5, 0}})
     CHECK(has(message_of([&, b = begin, s = size] { ashlar::slice<0>(x, b, s); }),
               "of dim 0 of " + describe(x) + ": the range is not within 0 and 4."));
+  CHECK(has(message_of([&] { ashlar::slice<0>(x, 1, std::numeric_limits<std::int64_t>::max()); }),
+            "[1, 1 + 9223372036854775807) of dim 0 of "));
   auto const typed = ashlar::slice<0>(x.as_static<sbp<S<1>>>(), 1, 2);
   static_assert(std::same_as<decltype(typed)::placement_type, sbp<S<1>>>);
 }

@@ -173,10 +173,12 @@ inline npy_header parse_npy_header(std::string_view bytes) {
 }
 
 /// Returns the bytes before the data of a row-major array. Throws ashlar::error for bfloat16, for
-/// which the format has no name.
+/// which the format has no name, and for the bytes of encoded blocks.
 inline std::string npy_text(element_type type, shape const& extents) {
-  if (type == element_type::bf16)
-    throw error("npy", "the format has no bfloat16. Convert to float, or use safetensors.");
+  if (type == element_type::bf16 || type == element_type::u8)
+    throw error("npy",
+                "only float, double, int32 and int64 are written. Convert bfloat16 to float, or "
+                "use safetensors.");
   std::string text = "{'descr': '" + std::string(detail::npy_types[static_cast<int>(type)]) +
                      "', 'fortran_order': False, 'shape': (";
   for (auto const n : extents.extent) text += std::to_string(n) + ",";

@@ -17,6 +17,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ class placement_names {
     while (i < known_.size() && !(known_[i] == p)) ++i;
     if (i == known_.size()) known_.push_back(p);
     return "l" + std::to_string(i);
+  }
+  /// Returns the names of several placements, with commas between them.
+  std::string list(std::initializer_list<placement> several) {
+    std::string text;
+    for (auto const& p : several) text += (text.empty() ? "" : ", ") + (*this)(p);
+    return text;
   }
 
   std::string declarations() const {
@@ -149,11 +156,10 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
   std::string body;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
-    body += "  add({" + lies(c.x) + ", " + lies(c.y) + ", " + lies(c.dy) + ", " + lies(c.dx) +
-            ", {";
+    body += "  add({" + lies.list({c.x, c.y, c.dy, c.dx}) + ", {";
     for (int k = 0; k < c.parameters.size(); ++k) {
       auto const& p = c.parameters[k];
-      body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store);
+      body += (k > 0 ? ", {" : "{") + lies.list({p.use, p.grad, p.store});
       bool const more = p.in_rows || !p.wire.is_exact() || p.delay != 0;
       if (p.is_updated_apart() || more)
         body += ", " + (p.is_updated_apart() ? lies(p.update) : std::string("{}"));
@@ -164,8 +170,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
     }
     body += "}, {";
     for (int k = 0; k < c.statistics.size(); ++k)
-      body += (k > 0 ? ", {" : "{") + lies(c.statistics[k].from) + ", " + lies(c.statistics[k].to) +
-              "}";
+      body += (k > 0 ? ", {" : "{") + lies.list({c.statistics[k].from, c.statistics[k].to}) + "}";
     body += "}});  // " + std::to_string(i) + " " + net.spec(i).name.text + "\n";
   }
   std::string mesh, input;

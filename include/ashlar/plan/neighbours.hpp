@@ -56,17 +56,17 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
   // Returns whether a and b are the innermost axes of two different dims.
   auto const are_innermost = [&](int a, int b) {
     auto const last = [&](int axis) {
-      axis_list const owners = p.axes_of(p[axis].dim);
-      return owners[owners.size() - 1] == axis;
+      axis_list const splitting = p.axes_of(p[axis].dim);
+      return splitting[splitting.size() - 1] == axis;
     };
     return p[a].is_split() && p[b].is_split() && p[a].dim != p[b].dim && last(a) && last(b);
   };
 
   for (int d = 0; d < rank; ++d) {
-    axis_list const owners = p.axes_of(d);
-    for (int run = 1; run <= owners.size(); ++run) {  // the innermost `run` axes of d
+    axis_list const splitting = p.axes_of(d);
+    for (int run = 1; run <= splitting.size(); ++run) {  // the innermost `run` axes of d
       axis_list axes;
-      for (int i = owners.size() - run; i < owners.size(); ++i) axes.push_back(owners[i]);
+      for (int i = splitting.size() - run; i < splitting.size(); ++i) axes.push_back(splitting[i]);
       placement gathered = p;
       for (int i = 0; i < run; ++i) gathered.axis[axes[i]] = broadcast();
       visit_step(collective::all_gather, axes, gathered);
@@ -81,8 +81,9 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     // The two innermost axes of d exchange their order. Other pairs of axes cannot do this in one
     // step. Such a step would also move the boundaries between the shards of the axes inside the
     // pair, so that ranks outside the group of the two axes would need data too.
-    if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
-      int const a = owners[i], b = owners[i + 1];
+    if (int const i = splitting.size() - 2;
+        i >= 0 && t.extent(splitting[i]) != t.extent(splitting[i + 1])) {
+      int const a = splitting[i], b = splitting[i + 1];
       placement swapped = p;
       swapped.axis[a].depth = p[b].depth;
       swapped.axis[b].depth = p[a].depth;

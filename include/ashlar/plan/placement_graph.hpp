@@ -67,8 +67,7 @@ class placement_graph {
     edge const* it = edges_.data();
     for (double& c : cost) {
       c = price_of(it->kind, set_of(it->axes), roles.data()[it->from], roles.data()[it->to],
-                   it->kind == collective::permute &&
-                       topology_.extent(it->axes[0]) == topology_.extent(it->axes[1]));
+                   it->kind == collective::permute && is_pairwise(it->axes, topology_));
       ++it;
     }
     return cost;

@@ -76,11 +76,14 @@ constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) 
   return both_split || t.extent(a) == t.extent(b);
 }
 
-/// Returns whether a permute only exchanges data between pairs of ranks. This requires axes of
-/// equal extent. With unequal extents, balanced splits along the two axes cut the tensor at
+/// Returns whether a permute of two axes only exchanges data between pairs of ranks. This requires
+/// axes of equal extent. With unequal extents, balanced splits along the two axes cut the tensor at
 /// different places.
+constexpr bool is_pairwise(axis_list const& axes, topology const& t) {
+  return t.extent(axes[0]) == t.extent(axes[1]);
+}
 constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
-  return t.extent(s.axes[0]) == t.extent(s.axes[1]);
+  return is_pairwise(s.axes, t);
 }
 
 /// Returns the coordinates of the rank from which the rank at `c` receives its data in a pairwise

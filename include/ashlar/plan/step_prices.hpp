@@ -66,7 +66,7 @@ class step_prices {
       link* const l = link_.data() + kinds_of_link * set;
       l[gather] = group_link(m, t, axes, collective::all_gather);
       l[scattered] = group_link(m, t, axes, collective::all_to_all);
-      l[pairs] = axes.size() == 2 && t.extent(axes[0]) == t.extent(axes[1])
+      l[pairs] = axes.size() == 2 && is_pairwise(axes, t)
                      ? group_link(m, t, axes, collective::permute)
                      : link{};
       l[scatter] = same ? l[gather] : group_link(m, t, axes, collective::reduce_scatter);

@@ -103,7 +103,7 @@ auto argmax(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed argmax(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmax"));
+  static_assert(detail::has_dim<Dim, X>, "argmax: " ASHLAR_SAYS_NO_DIMENSION);
   static_assert(detail::matched_if<detail::has_dim<Dim, X>,
                                    detail::index_rule<X::rank, Dim, reduction::max>, X>::fits,
                 ASHLAR_SAYS_ARG("argmax"));
@@ -120,7 +120,7 @@ auto argmin(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed argmin(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmin"));
+  static_assert(detail::has_dim<Dim, X>, "argmin: " ASHLAR_SAYS_NO_DIMENSION);
   static_assert(detail::matched_if<detail::has_dim<Dim, X>,
                                    detail::index_rule<X::rank, Dim, reduction::min>, X>::fits,
                 ASHLAR_SAYS_ARG("argmin"));
@@ -172,7 +172,7 @@ auto cumulative_sum(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed cumulative_sum(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("cumulative_sum"));
+  static_assert(detail::has_dim<Dim, X>, "cumulative_sum: " ASHLAR_SAYS_NO_DIMENSION);
   static_assert(
       detail::matched_if<detail::has_dim<Dim, X>, detail::cumulative_rule<X::rank, Dim>, X>::fits,
       ASHLAR_SAYS_CUMULATIVE);

@@ -12,6 +12,7 @@
 // destroyed. The arena does the same with its own blocks (arena::retire in comm/arena.hpp).
 
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -27,15 +28,17 @@ class borrowed_memory {
   borrowed_memory(borrowed_memory const&) = delete;
   borrowed_memory& operator=(borrowed_memory const&) = delete;
   ~borrowed_memory() {
-    if (memory_->is_retired()) owners_of_messages().push_back(std::move(owner_));
+    if (memory_->is_retired()) keep_forever(std::move(owner_));
   }
 
  private:
-  /// Returns the list of all owners that are never destroyed. It keeps them reachable, so that the
-  /// leak sanitizer does not report them.
-  static std::vector<std::shared_ptr<void>>& owners_of_messages() {
+  /// Adds to a list of owners that are never destroyed. The list keeps them reachable, so that the
+  /// leak sanitizer does not report them. Any thread may call this function.
+  static void keep_forever(std::shared_ptr<void> owner) {
     static auto* const owners = new std::vector<std::shared_ptr<void>>;
-    return *owners;
+    static auto* const lock = new std::mutex;
+    std::lock_guard const held(*lock);
+    owners->push_back(std::move(owner));
   }
 
   std::shared_ptr<Memory> memory_;

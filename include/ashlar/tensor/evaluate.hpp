@@ -186,7 +186,7 @@ class evaluation {
     T* first = nullptr;       ///< the first row in memory
     bool is_scratch = false;  ///< whether memory holds only the rows that are being computed
     int slot = 0;             ///< if is_scratch: the number of the slot that holds these rows
-    std::unique_ptr<accumulated[]> sums;  ///< the sum of rows so far, if its type is wider than T
+    std::unique_ptr<detail::row_sum<accumulated>> sum;  ///< of the rows so far, or null
   };
 
   /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time.
@@ -234,7 +234,7 @@ class evaluation {
         free_slots.pop_back();
       } else {
         here.first = place(i);
-        if (sums_rows(g_, i)) begin_sum(here, width(i));
+        if (sums_rows(g_, i)) here.sum = std::make_unique<detail::row_sum<accumulated>>(width(i));
       }
       release(n.a, false);
       if (n.reads_b()) release(n.b, false);
@@ -255,7 +255,7 @@ class evaluation {
         row_place& to = places[static_cast<std::size_t>(p)];
         int const i = nodes[p];
         node const& n = g_[i];
-        if (sums_rows(g_, i)) detail::add_rows<T>(sums_of(to), rows_at(n.a), here, width(i));
+        if (to.sum) to.sum->add(rows_at(n.a), here);
         else {
           auto const operand = [&](int u, dim_letters const& in) {
             bool const is_along_row = n.what == operation::sum || n.what == operation::largest;
@@ -270,9 +270,8 @@ class evaluation {
     }
     for (int p = 0; p < count; ++p) {
       node const& n = g_[nodes[p]];
-      if (auto& here = places[static_cast<std::size_t>(p)]; here.sums)
-        convert(mesh_.processor(), static_cast<accumulated const*>(here.sums.get()),
-                width(nodes[p]), here.first);
+      if (auto& here = places[static_cast<std::size_t>(p)]; here.sum)
+        convert(mesh_.processor(), here.sum->finish(), width(nodes[p]), here.first);
       used(n.a);
       if (n.reads_b()) used(n.b);
     }
@@ -287,15 +286,6 @@ class evaluation {
     std::int64_t rows = 1;
     for (int d = 0; d + 1 < g_[i].extents.rank(); ++d) rows *= size(i, d);
     return rows;
-  }
-
-  static void begin_sum(row_place& to, std::int64_t columns) {
-    if constexpr (std::is_same_v<T, accumulated>) std::fill_n(to.first, columns, T(0));
-    else to.sums = std::make_unique<accumulated[]>(static_cast<std::size_t>(columns));
-  }
-  static accumulated* sums_of(row_place const& to) {
-    if constexpr (std::is_same_v<T, accumulated>) return to.first;
-    else return to.sums.get();
   }
 
   /// Returns the strides of node `from` for a loop over the dims of node `to`. The stride is 0 in a

@@ -27,7 +27,9 @@
 namespace ashlar {
 
 /// The seed and the parameters of random tensors. Different values of `stream` give independent
-/// tensors from one seed.
+/// tensors from one seed. The parameters of a net take the streams 0, 1, .. of the seed that
+/// nn::place gets, 0 by default. So with these defaults, `normal` draws the same numbers as the
+/// first random parameter of such a net. Give data another seed.
 struct random_options {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;

@@ -6,12 +6,16 @@
 // The kernels with which evaluate.hpp computes operators of formulas on shards. They communicate
 // nothing.
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 #include <ashlar/device/function.hpp>
 #include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/combine_rows.hpp>
 #include <ashlar/device/host/operations.hpp>
+#include <ashlar/device/host/reduce.hpp>
 #include <ashlar/signature/formula/passes.hpp>
 #include <ashlar/tensor/copy_letters.hpp>
 #include <ashlar/tensor/repeated.hpp>
@@ -44,10 +48,7 @@ void with_function(function f, Use const& use) {
 template <class Mesh, class T>
 void repeat(Mesh const& m, ashlar::detail::repeated_loop const& loop, stride_list const& strides,
             T const* from, T* z) {
-  stride_list target{};
-  std::int64_t step = 1;
-  for (int d = loop.rank - 1; d >= 0; step *= loop.extents[static_cast<std::size_t>(d--)])
-    target[static_cast<std::size_t>(d)] = step;
+  stride_list const target = ashlar::detail::row_major_strides(loop.rank, loop.extents);
   copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), z,
                target.data());
 }
@@ -92,12 +93,58 @@ void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loo
   }
 }
 
-/// Adds each of the `rows` rows of x to `target`, one row of `columns` sums.
-template <class T>
-void add_rows(accumulation_t<T>* target, T const* x, std::int64_t rows, std::int64_t columns) {
-  for (std::int64_t r = 0; r < rows; ++r, x += columns)
-    for (std::int64_t c = 0; c < columns; ++c) target[c] += static_cast<accumulation_t<T>>(x[c]);
-}
+/// The sum of rows that are added a few at a time. It has the same bits as if reduce_dim had summed
+/// all rows at once: the rows are summed in the blocks of device/host/combine_rows.hpp, or in the
+/// lanes of device/host/reduce.hpp if a row has one element.
+template <class A>
+class row_sum {
+ public:
+  explicit row_sum(std::int64_t columns)
+      : columns_(columns), sum_(static_cast<std::size_t>(columns)),
+        part_(static_cast<std::size_t>(columns == 1 ? device::host::lane_count : columns)) {}
+
+  /// Adds `rows` rows of x.
+  template <class T>
+  void add(T const* x, std::int64_t rows) {
+    if (columns_ == 1) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        part_[static_cast<std::size_t>(added_)] += static_cast<A>(x[r]);
+        added_ = (added_ + 1) % device::host::lane_count;
+      }
+      return;
+    }
+    while (rows > 0) {
+      std::int64_t const some = std::min(rows, device::host::combined_at_once - added_);
+      device::host::combine_rows<reduction::sum>(x, some, columns_, part_.data());
+      x += some * columns_;
+      rows -= some;
+      added_ += some;
+      if (added_ == device::host::combined_at_once) end_block();
+    }
+  }
+
+  /// Returns the sum, one row. No rows may be added after this call.
+  A const* finish() {
+    if (columns_ == 1)
+      sum_[0] = device::host::reduce_sum<A>(device::host::lane_count, [this](std::int64_t lane) {
+        return part_[static_cast<std::size_t>(lane)];
+      });
+    else end_block();
+    return sum_.data();
+  }
+
+ private:
+  void end_block() {
+    for (std::size_t c = 0; c < sum_.size(); ++c) sum_[c] += part_[c];
+    std::fill(part_.begin(), part_.end(), A(0));
+    added_ = 0;
+  }
+
+  std::int64_t columns_;
+  std::int64_t added_ = 0;  ///< the rows in `part_`, or the lane of the next row
+  std::vector<A> sum_;      ///< the sum of the complete blocks
+  std::vector<A> part_;     ///< the sum of the rows after them, or the lanes
+};
 
 /// Computes `rows` rows of z. u and v each have `rows` rows, or one row that is repeated.
 template <class Mesh, class T>
@@ -133,7 +180,7 @@ void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& 
   auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };
   // Each round reduces the last run of neighbouring reduced dims. `inner` is the number of elements
   // in the dims behind the run.
-  std::int64_t inner = 1, rest = local.product(n.in_a);
+  std::int64_t inner = 1;
   std::unique_ptr<buffer<T>> previous;
   for (int d = rank - 1; d >= 0;) {
     if (!summed(d)) {
@@ -144,9 +191,8 @@ void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& 
     for (; d >= 0 && summed(d); --d) extent *= size(d);
     bool last = true;
     for (int e = 0; e <= d; ++e) outer *= size(e), last = last && !summed(e);
-    rest = outer * inner;
     if (last) return reduce_dim(m.processor(), m.memory(), op, u, outer, extent, inner, z);
-    auto next = std::make_unique<buffer<T>>(m.memory(), rest);
+    auto next = std::make_unique<buffer<T>>(m.memory(), outer * inner);
     reduce_dim(m.processor(), m.memory(), op, u, outer, extent, inner, next->data());
     previous = std::move(next);
     u = previous->data();

@@ -43,10 +43,15 @@ inline std::string number_text(double number) {
 }
 
 /// Returns the row numbers in `ids` as integers; `ids` holds them as values of type T. Throws
-/// ashlar::error if one of them is not an integer from 0 to rows - 1.
+/// ashlar::error if one of them is not an integer from 0 to rows - 1, or if `rows` is above 2^31.
 template <class T>
 std::vector<std::int32_t> row_numbers(graph const& g, T const* ids, std::int64_t count,
                                       std::int64_t rows) {
+  constexpr std::int64_t most = std::int64_t(1) << 31;
+  if (rows > most)
+    throw error(g.name, "take_rows: the table has " + std::to_string(rows) +
+                            " rows, but row numbers have 32 bits. Use at most " +
+                            std::to_string(most) + " rows.");
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     if (!(ids[i] >= T(0) && ids[i] < static_cast<T>(rows)) ||

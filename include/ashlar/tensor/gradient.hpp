@@ -205,8 +205,7 @@ class gradient_of_function {
           tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(Index)])...);
     }(std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>());
     auto const results = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      return std::tuple{typed<-1, X...>(y, at),
-                        typed<int(Index), X...>(std::get<Index>(gradients), at)...};
+      return std::tuple{typed<-1, X...>(y), typed<int(Index), X...>(std::get<Index>(gradients))...};
     };
     constexpr std::index_sequence_for<X...> all{};
     // On ranks outside of the mesh, the shards of all results are empty. Nothing may be computed
@@ -250,7 +249,7 @@ class gradient_of_function {
   /// Returns `result` with its placement in its type, if the compiler knows the placement. `Which`
   /// is -1 for y, and i for the gradient of operand i.
   template <int Which, class... X, class Result>
-  static auto typed(Result const& result, formulas::formula_placements const&) {
+  static auto typed(Result const& result) {
     if constexpr (!detail::has_typed_gradient<F, X...>) {
       return result;
     } else {

@@ -12,6 +12,8 @@
 // The matrix may be transposed(a), which makes no copy. There is no form that takes the placement
 // of the result, as the product of two matrices has: redistribute an operand first.
 
+#include <string>
+
 #include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/matmul.hpp>
 
@@ -66,10 +68,14 @@ auto local_matvec(A const& wrapped, X const& x, Placement const& p) {
   // x^T a is a^T x, and a vector is a matrix of one column.
   constexpr bool transposes = matmul_operand<A>::is_transposed != VectorFirst;
   constexpr int kept = transposes ? 1 : 0, contracted = 1 - kept;
-  if (a.extents()[contracted] != x.extents()[0])
-    throw error("matmul", "the extents do not fit: " + describe(a) +
-                              (matmul_operand<A>::is_transposed ? " transposed" : "") +
-                              (VectorFirst ? " after " : " times ") + describe(x) + ".");
+  if (a.extents()[contracted] != x.extents()[0]) {
+    std::string const matrix = describe(a) +
+                               (matmul_operand<A>::is_transposed ? " transposed" : "");
+    throw error("matmul", "the extents do not fit: " +
+                              (VectorFirst ? describe(x) + " times " + matrix
+                                           : matrix + " times " + describe(x)) +
+                              ".");
+  }
   auto y = empty<T, 1>(a.mesh(), shape{a.extents()[kept]}, p);
   std::int64_t const m = y.local_elements(), k = x.local_elements();
   gemm_in_strips<T>(a.mesh(), transposes, false, 1, m, 1, k, a.data(), a.local_size(1), m * k,

@@ -83,7 +83,7 @@ auto transpose(X const& x) {
 }
 template <int First, int Second, distributed X>
 ill_formed transpose(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_DIMENSION("transpose"));
+  static_assert(detail::always_false<X>, "transpose: " ASHLAR_SAYS_NO_DIMENSION);
   return {};
 }
 

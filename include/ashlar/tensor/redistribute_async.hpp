@@ -34,7 +34,6 @@ class moving_tensor {
   using value_type = typename Tensor::value_type;
   using processor_type = typename Tensor::processor_type;
 
-  explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
   moving_tensor(any_tensor<processor_type> x, std::shared_ptr<prepared_plan const> plan)
       : run_(std::make_unique<detail::running_plan<processor_type>>(std::move(x),
                                                                     std::move(plan))) {}

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Element-wise operators of two tensors with different extents: one tensor is repeated along some
-// dims of the other, as a bias is repeated for each row of a matrix. NumPy calls this broadcasting.
+// Element-wise operators of two tensors with different extents. Each tensor is repeated along the
+// dims of the result that it lacks or has with extent 1. For example, a bias is repeated for each
+// row of a matrix, and a row and a column are both repeated. NumPy calls this broadcasting.
 // (In this library, broadcast is a placement.) signature/dim_letters.hpp has the rule that matches
 // the dims, and examples.
 //
@@ -117,6 +118,15 @@ std::array<std::int64_t, max_rank + 1> repeated_strides(dim_letters const& lette
   return strides;
 }
 
+/// Returns the strides of a row-major array of `rank` dims with these extents.
+inline std::array<std::int64_t, max_rank + 1>
+row_major_strides(int rank, std::array<std::int64_t, max_rank + 1> const& extents) {
+  std::array<std::int64_t, max_rank + 1> strides{};
+  std::int64_t step = 1;
+  for (auto d = static_cast<std::size_t>(rank); d-- > 0; step *= extents[d]) strides[d] = step;
+  return strides;
+}
+
 /// The loop over the shard of the result z: the shard's extents, and the strides of the operands x
 /// and y in its dims.
 struct repeated_loop {
@@ -179,9 +189,7 @@ class spread_operand {
   spread_operand(Mesh const& m, int rank, index const& extents, T const* from, index const& strides)
       : copied_(elements_to_copy(rank, extents, strides)), copy_(m.memory(), copied_), from_(from) {
     if (copied_ == 0) return;
-    index to{};
-    std::int64_t step = 1;
-    for (auto d = static_cast<std::size_t>(rank); d-- > 0; step *= extents[d]) to[d] = step;
+    index const to = row_major_strides(rank, extents);
     copy_strided(m.processor(), rank, extents.data(), from, strides.data(), copy_.data(),
                  to.data());
   }

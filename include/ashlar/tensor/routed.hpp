@@ -56,8 +56,7 @@ any_tensor<Processor> new_routed(basic_mesh<Processor> const& m, shape const& ex
 template <class Processor>
 routed_rows const& rows_of_shard(std::shared_ptr<void> const& shard) {
   auto const* const owner = std::get_deleter<routed_shard_on<Processor>>(shard);
-  if (owner == nullptr)
-    throw error("rows_of", "the tensor has no routes. Make it with nn::dispatch.");
+  if (owner == nullptr) throw error("rows_of", "the tensor has no routes. Make it with dispatch.");
   return owner->rows;
 }
 

@@ -140,8 +140,6 @@
 #define ASHLAR_SAYS_IN_PLACE_DIMS(name)                                                            \
   name ": the right operand has more dimensions than x, whose extents stay. Write z = x + y "      \
        "instead, or the like."
-#define ASHLAR_SAYS_DIMENSION(name)                                                                \
-  name ": the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_PERMUTE                                                                        \
   "permute: the numbers are not an order of the tensor's dimensions. Name each dimension once, "   \
   "counted from 0: permute<2, 0, 1>(x) for a tensor of three."

@@ -28,8 +28,8 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
   std::int64_t const n = x.extents()[dim];
   auto const& m = x.mesh();
   auto const what = [&] {
-    return "[" + std::to_string(begin) + ", " + std::to_string(begin + size) + ") of dim " +
-           std::to_string(dim) + " of " + describe(x);
+    return "[" + std::to_string(begin) + ", " + std::to_string(begin) + " + " +
+           std::to_string(size) + ") of dim " + std::to_string(dim) + " of " + describe(x);
   };
   if (begin < 0 || size < 0 || begin > n || size > n - begin)
     throw error("slice", what() + ": the range is not within 0 and " + std::to_string(n) + ".");

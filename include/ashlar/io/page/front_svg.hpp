@@ -11,6 +11,7 @@
 #include <string>
 
 #include <ashlar/io/page/shards_svg.hpp>
+#include <ashlar/io/page/time_chart.hpp>
 #include <ashlar/search/pareto.hpp>
 
 namespace ashlar::io::page {
@@ -43,19 +44,15 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
             number(x(double(front.memory)) + 4) + "' y='" + number(top + 11) +
             "'>the machine's memory</text>";
   }
-  auto const text = [](double at, double up, char const* kind, std::string const& what) {
-    return "<text class='" + std::string(kind) + "' x='" + number(at) + "' y='" + number(up) +
-           "'>" + what + "</text>";
-  };
   return "<svg width='520' height='250' role='img'><title>time against memory</title><path d='M" +
          number(left) + " " + number(top - 4) + "V" + number(top + height + 8) + "H" +
          number(left + width + 8) + "' class='f'/>" + limit +
          "<polyline fill='none' "
          "stroke='#9db8d3' points='" +
-         line + "'/>" + points + text(left - 6, top + 4, "r", seconds_text(high)) +
-         text(left - 6, top + height + 4, "r", seconds_text(low)) +
-         text(left, top + height + 24, "m", bytes_text(least)) +
-         text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
+         line + "'/>" + points + time_chart::text(left - 6, top + 4, "r", seconds_text(high)) +
+         time_chart::text(left - 6, top + height + 4, "r", seconds_text(low)) +
+         time_chart::text(left, top + height + 24, "m", bytes_text(least)) +
+         time_chart::text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
 /// Returns the table as one HTML element, with a row for each plan and these columns:

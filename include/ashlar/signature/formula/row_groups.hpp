@@ -15,8 +15,7 @@
 //
 // In the order of the pass, a group is at the position of its last node. A node that needs a sum of
 // rows of the group comes after the group. Each element is computed by the same operations in the
-// same order as without groups, so results are the same bit by bit. Only sums of more than 256 rows
-// differ: a group adds one row after another, and device/host/combine_rows.hpp sums 256 at a time.
+// same order as without groups, so results are the same bit by bit.
 
 #include <ashlar/signature/formula/graph.hpp>
 
