@@ -105,8 +105,9 @@ class background_save {
  private:
   struct state;
 
-  /// Returns the absolute path of `folder`, or `folder` itself if the path cannot be found. Then
-  /// save() throws together with the other ranks.
+  /// Returns the absolute path of `folder`, or `folder` itself if the path cannot be found. An
+  /// exception here would be thrown by this rank alone. Instead, writing to `folder` fails later,
+  /// and then all ranks throw.
   static std::filesystem::path absolute(std::filesystem::path const& folder) {
     std::error_code failed;
     auto const path = std::filesystem::absolute(folder, failed);

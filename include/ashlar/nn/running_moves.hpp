@@ -35,7 +35,8 @@ class running_moves {
       : program_(&p), names_(move_names(elements, p)), errors_(p), running_(p.moves.size()),
         plans_(p.paths.size()), buckets_(p.moves.size()) {}
 
-  /// Returns the errors of wires with feedback, which last from step to step.
+  /// Returns what sending gradients in other formats has lost so far and later steps add again
+  /// (error feedback).
   errors_of_moves& errors() { return errors_; }
 
   /// Begins the redistribution of action i, a begin_move, whose tensor is in its slot. Also performs

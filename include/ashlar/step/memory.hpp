@@ -16,9 +16,9 @@
 //                            + the errors of its gradient if its wire has feedback (error_bytes)
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass:
-//              saved_values · |x| / (elements of x), because these values are distributed like x
+//              e · saved_values · |x| / (elements of x), because these values are distributed like x
 //              (if x has a halo, |x| includes it)
-//              + saved_beside, whose parts are divided only by the splits of some dims of x
+//              + e · saved_beside, whose parts are divided only by the splits of some dims of x
 //   a phase    the peak over the actions of the phase: their results, parameters in use if use is
 //              not store, workspace, x and dx with their halos, a parameter that is being
 //              redistributed
@@ -31,7 +31,7 @@
 // If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K
 // times. This is an upper bound, since the micro-batches do not reach their peaks at the same time.
 // A parameter that is gathered once for all K stays in memory until the last of them has read it.
-// Its bytes are part of what counts for this last micro-batch.
+// Its bytes are not added separately, since the bytes that count K times include them.
 //
 // A redistribution counts as the larger of its source and its result, plus its buffers
 // (plan/packing.hpp). Not counted are the batch (it belongs to the caller), statistics, shards

@@ -293,8 +293,9 @@ class turn_bounds {
       if (chain_.behind(i).backward[k] == 0 && chain_.at(i).backward[left] > 0) return 0.0;
       return chain_.at(i + 1).backward[right] > 0 ? chain_.at(i + 1).beside[right] : later;
     };
-    // What a boundary adds to the sum without the loads: the seconds that a single micro-batch
-    // waits. Where only work counts after a move, the work beside this move does not count.
+    // The seconds that the moves of a boundary add to the sum, apart from their loads: a single
+    // micro-batch waits for its moves. The boundary in front of element `counted` is the last one
+    // whose load counts. The work beside its move is not added, since it may overlap with the load.
     auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       auto const share = shares(i);
