@@ -236,7 +236,7 @@ class program {
               rate(cosma),
               rate(pdgemm),
               std::to_string(times[0].trials),
-              number(share, "%.0f"),
+              others_text(share),
               ratio(free, peak),
               ratio(free, peer),
               ratio(given, given_peer),

@@ -255,7 +255,7 @@ void run(options const& o, ashlar::mpi::environment const& env) {
     std::printf("\n");
     table.row({std::to_string(env.size()), name, t->name, number(rate, "%.0f"),
                number(median(scaled)), number(of(waiting)), number(of(plain)), number(of_replay),
-               number(median(t->bubbles)), number(bubble), number(used, "%.1f")});
+               number(median(t->bubbles)), number(bubble), others_text(used, "%.1f")});
   }
 }
 

@@ -125,7 +125,7 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
     csv.row({std::to_string(m.ranks()), memory_setting(), transport_setting(), name,
              without_commas(to_string(m.topology())), std::to_string(i),
              number(1e6 * predicted[i], "%.2f"), number(1e6 * measured[i], "%.2f"),
-             number(1e6 * trained[i], "%.2f"), number(busy, "%.0f")});
+             number(1e6 * trained[i], "%.2f"), others_text(busy)});
   }
   std::printf("%s: Spearman %.3f of %zu strategies (in steps that train: %.3f); the chosen plan is "
               "number %d (%d)%s\n",
