@@ -57,14 +57,13 @@ simulate() {
 # fewer ratios, and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
-  local of_mesh=("${subjects[@]}")
   case "$mesh" in
     "a=8,b=8" | "node=8,gpu=8") pieces=1000 ratios=(1) ;;
     "a=2,b=4" | "node=2,gpu=4") ;;
     *) pieces=1500 ratios=(4 1 0.25) ;;
   esac
   [ "$quick" = no ] || ratios=(1)
-  for subject in "${of_mesh[@]}"; do
+  for subject in "${subjects[@]}"; do
     # shellcheck disable=SC2086 # A subject is two arguments.
     simulate "${mesh//,/_}_${subject/ /_}" "$mesh" $subject "$pieces" "${ratios[@]}"
   done
