@@ -57,14 +57,7 @@ namespace step = ashlar::step;
 
 constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
 
-/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
-/// communication that no computation hides.
-struct step_seconds {
-  double predicted, simulated, exposed;
-};
-
-/// Trains a step in which `turns` micro-batches take turns. The simulated seconds are those of the
-/// slowest rank and are valid on rank 0 only.
+/// Trains a step in which `turns` micro-batches take turns.
 template <class Net>
 step_seconds train(Net const& net, ashlar::mesh const& m, search::problem problem,
                    search::plan plan, int turns, arguments const& given, int even_experts) {
@@ -105,16 +98,6 @@ search::plan named_plan(std::string const& name, search::problem const& net,
         return of_experts && a + 1 == t.axes() ? r.x.is_split_of(spec.x.rank() - 2)
                                                : search::detail::is_data_row(r);
       });
-}
-
-/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
-/// times as long as its communication.
-ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
-                          double ratio) {
-  m.flops = 1e9;
-  auto const when = step::timeline_of(step::build(net, plan, m), m);
-  m.flops *= when.work / (ratio * when.communication);
-  return m;
 }
 
 template <class Net>
