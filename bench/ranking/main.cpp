@@ -36,6 +36,7 @@
 #include <ashlar/io/json/machine_file.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/grid_rows.hpp"
 #include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
@@ -58,9 +59,7 @@ char const* const heading =
 /// Returns a mesh of all ranks with two axes that are as even as possible. If the number of ranks
 /// is prime, the mesh has one axis.
 ashlar::topology default_mesh(int ranks) {
-  int inner = 1;
-  for (int i = 2; i * i <= ranks; ++i)
-    if (ranks % i == 0) inner = i;
+  int const inner = grid_rows(ranks);
   if (inner == 1) return {{"a", ranks}};
   return {{"a", ranks / inner}, {"b", inner}};
 }
