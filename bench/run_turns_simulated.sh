@@ -86,8 +86,8 @@ if [ "$report_only" = no ]; then
   fi
 fi
 
-# rows <prefix> <mesh>...: prints a table with a row for each step.
-rows() {
+# steps <prefix> <mesh>...: prints a table with a row for each step.
+steps() {
   local prefix="$1" mesh subject file
   shift
   echo "| mesh | net, plan | work : comm. | turns | timeline ms | SMPI ms | SMPI / timeline | gain | gain, SMPI |"
@@ -104,9 +104,9 @@ rows() {
 
 table() {
   case "$1" in
-    flat) rows "" "${flat[@]}" ;;
-    tiers) rows "" "${tiers[@]}" ;;
-    queued) rows queued_ "${flat[0]}" ;;
+    flat) steps "" "${flat[@]}" ;;
+    tiers) steps "" "${tiers[@]}" ;;
+    queued) steps queued_ "${flat[0]}" ;;
     routed)
       echo "| turns | timeline ms | SMPI ms | SMPI / timeline |"
       echo "| --- | --- | --- | --- |"
@@ -130,6 +130,5 @@ table() {
 if [ "$quick" = yes ]; then
   for words in flat tiers queued; do table "$words"; done
 else
-  write_page "$page" "$page.new"
-  mv "$page.new" "$page"
+  replace_page "$page"
 fi
