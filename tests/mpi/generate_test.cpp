@@ -164,8 +164,8 @@ class embedding_from_zero : public nn::embedding {
   }
 };
 
-/// The product of x with the matrix w + a b. If the rows of x are split, every rank computes a b. If
-/// there are few rows, a b is a large part of the work, so the layer does not split them.
+/// The product of x with the matrix w + a b. If the rows of x are split, every rank computes a b.
+/// If there are few rows, a b is a large part of the work, so the layer does not split them.
 auto const adapted = as_formula::low_rank(12, 1);
 
 /// Returns the message with which nn::generator refuses the net, or an empty text if it accepts the

@@ -44,8 +44,8 @@ namespace step = ashlar::step;
 namespace sync = ashlar::sync;
 
 template <class Net>
-step_seconds train(Net const& net, ashlar::mesh const& m, search::plan const& plan,
-                   std::int64_t samples, std::int64_t features, double pieces) {
+timed_step train(Net const& net, ashlar::mesh const& m, search::plan const& plan,
+                 std::int64_t samples, std::int64_t features, double pieces) {
   slow_work how;
   auto model = place_slowed<float>(net, m, plan, 7, how);
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{});

@@ -20,7 +20,7 @@ namespace ashlar_test {
 /// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
 /// communication that no computation hides. The simulated seconds are those of the slowest rank and
 /// are valid on rank 0 only.
-struct step_seconds {
+struct timed_step {
   double predicted, simulated, exposed;
 };
 

@@ -59,8 +59,8 @@ constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
 
 /// Trains a step in which `turns` micro-batches take turns.
 template <class Net>
-step_seconds train(Net const& net, ashlar::mesh const& m, search::problem problem,
-                   search::plan plan, int turns, arguments const& given, int even_experts) {
+timed_step train(Net const& net, ashlar::mesh const& m, search::problem problem, search::plan plan,
+                 int turns, arguments const& given, int even_experts) {
   problem.interleaved = turns;
   search::predict(plan, problem, m.machine());
   slow_work how;
@@ -116,7 +116,7 @@ void compare(Net const& net, ashlar::mesh const& m, search::problem const& probl
     priced.flops = 1e9;
     auto const plan = from_rank_0([&] { return named_plan(name, problem, t, priced); });
     m.set_machine(with_work(problem, plan, links, std::stod(given.rest[k])));
-    step_seconds alone{};
+    timed_step alone{};
     for (int const turns : {1, 2, 4}) {
       auto const took = train(net, m, problem, plan, turns, given, even_experts);
       if (m.rank() != 0) continue;
