@@ -32,16 +32,6 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" >"$figures/machine.txt"
 fi
 
-# rows <file> <awk program>: runs an awk program on each row of a table, without the heading. In the
-# program, c[NAME] is the number of the column NAME.
-rows() {
-  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next } '"$2" "$figures/$1.csv"
-}
-heading() {
-  printf '| %s |\n' "$1"
-  printf '%s\n' "$1" | awk -F'|' '{ for (i = 1; i <= NF; ++i) printf "| --- "; print "|" }'
-}
-
 nets() {
   heading 'net | elements of the chain | million parameters | paper: operators | paper: million parameters'
   rows nets '{

@@ -91,6 +91,5 @@ if [ "$quick" = yes ]; then
   table asleep
   table plain
 else
-  write_page "$page" "$page.new"
-  mv "$page.new" "$page"
+  replace_page "$page"
 fi

@@ -62,6 +62,5 @@ table() {
 if [ "$quick" = yes ]; then
   table steps
 else
-  write_page "$page" "$page.new"
-  mv "$page.new" "$page"
+  replace_page "$page"
 fi

@@ -49,6 +49,8 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/default/tests
 page=bench/results/pipeline_simulated.md
 figures=bench/results/pipeline_simulated
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
 
 # simulate <name> <program> <argument>...: simulates a program and writes the lines with figures to
 # NAME.txt. Does nothing if --only is given without this name. If the program fails, the file stays
@@ -58,8 +60,8 @@ simulate() {
   case "$only" in ' ' | *" $name "*) ;; *) return 0 ;; esac
   shift 2
   tests/smpi/simulate.sh --timeout "$timeout" "$build/smpi_platform" "$1" "$2" "$build/smpi_$program" \
-    "${@:3}" | tee /dev/stderr | grep -E ' [0-9.]+ +[0-9.]+$' >"$figures/$name.new"
-  mv "$figures/$name.new" "$figures/$name.txt"
+    "${@:3}" | tee /dev/stderr | grep -E ' [0-9.]+ +[0-9.]+$' >"$work/$name.txt"
+  mv "$work/$name.txt" "$figures/$name.txt"
 }
 
 if [ "$report" = no ]; then
@@ -113,5 +115,5 @@ head=$(sed '/^<!-- tables -->$/q' "$page")
     sort -s -n -k 2,2 "$figures"/grid_*.txt | awk -v name="$name" '$1 == name {
       printf "| %s | %d | %d | %g | %.2f | %.2f | %.3f | %.2f |\n", $1, $2, $3, $4, $5 / 3000, $6 / 3000, $7, $8 / 3000}'
   done
-} >"$page.new"
-mv "$page.new" "$page"
+} >"$work/page.md"
+mv "$work/page.md" "$page"

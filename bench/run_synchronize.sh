@@ -102,16 +102,6 @@ if [ "$report_only" = no ]; then
   fi
 fi
 
-# rows <file> <awk program>: runs an awk program on each row of a table, without the heading. In the
-# program, c[NAME] is the number of the column NAME.
-rows() {
-  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next } '"$2" "$figures/$1.csv"
-}
-heading() {
-  printf '| %s |\n' "$1"
-  printf '%s\n' "$1" | awk -F'|' '{ for (i = 1; i <= NF; ++i) printf "| --- "; print "|" }'
-}
-
 choice() {
   heading "model | cluster | work ms | AutoDist's builders ms | which | all builders ms | which | samples ms | optimal ms | gap | speed: AutoDist's builders | all builders | samples | paper"
   rows choice '{

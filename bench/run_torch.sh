@@ -60,9 +60,9 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
 # Each rank uses one thread. Waiting MPI ranks yield their core, as waiting ranks of gloo do.
-export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 \
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none \
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
+export MKL_NUM_THREADS=1
 
 # ashlar <net> <ranks> <steps> <learning rate> [option]...: runs our program.
 ashlar() {

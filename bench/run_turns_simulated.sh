@@ -57,14 +57,13 @@ simulate() {
 # fewer ratios, and their steps have fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
-  local of_mesh=("${subjects[@]}")
   case "$mesh" in
     "a=8,b=8" | "node=8,gpu=8") pieces=1000 ratios=(1) ;;
     "a=2,b=4" | "node=2,gpu=4") ;;
     *) pieces=1500 ratios=(4 1 0.25) ;;
   esac
   [ "$quick" = no ] || ratios=(1)
-  for subject in "${of_mesh[@]}"; do
+  for subject in "${subjects[@]}"; do
     # shellcheck disable=SC2086 # A subject is two arguments.
     simulate "${mesh//,/_}_${subject/ /_}" "$mesh" $subject "$pieces" "${ratios[@]}"
   done
@@ -87,8 +86,8 @@ if [ "$report_only" = no ]; then
   fi
 fi
 
-# rows <prefix> <mesh>...: prints a table with a row for each step.
-rows() {
+# steps <prefix> <mesh>...: prints a table with a row for each step.
+steps() {
   local prefix="$1" mesh subject file
   shift
   echo "| mesh | net, plan | work : comm. | turns | timeline ms | SMPI ms | SMPI / timeline | gain | gain, SMPI |"
@@ -105,9 +104,9 @@ rows() {
 
 table() {
   case "$1" in
-    flat) rows "" "${flat[@]}" ;;
-    tiers) rows "" "${tiers[@]}" ;;
-    queued) rows queued_ "${flat[0]}" ;;
+    flat) steps "" "${flat[@]}" ;;
+    tiers) steps "" "${tiers[@]}" ;;
+    queued) steps queued_ "${flat[0]}" ;;
     routed)
       echo "| turns | timeline ms | SMPI ms | SMPI / timeline |"
       echo "| --- | --- | --- | --- |"
@@ -131,6 +130,5 @@ table() {
 if [ "$quick" = yes ]; then
   for words in flat tiers queued; do table "$words"; done
 else
-  write_page "$page" "$page.new"
-  mv "$page.new" "$page"
+  replace_page "$page"
 fi

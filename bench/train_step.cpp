@@ -9,8 +9,6 @@
 //   mpirun -n 2 bench/train_step            the same batch on two ranks, with the searched plan
 //   bench/train_step LAYERS D_MODEL HEADS CONTEXT BATCH LAYOUT     (auto, data or tensor)
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -22,20 +20,14 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
 
+#include "support/clock.hpp"
+
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
+using ashlar_bench::median_of, ashlar_bench::now;
 
 /// Returns the seconds of one sgemm of order n, which runs on every rank at once.
 double sgemm_seconds(ashlar::mesh const& mesh, std::int64_t n, std::vector<float>& a,
@@ -90,8 +82,8 @@ int main(int argc, char** argv) {
     steps.push_back(report.seconds);
     shares.push_back(report.communication_share);
   }
-  double const roof = 2.0 * double(order * order * order) / median(gemms) * env.size();
-  double const step = median(steps), ideal = flops / roof;
+  double const roof = 2.0 * double(order * order * order) / median_of(gemms) * env.size();
+  double const step = median_of(steps), ideal = flops / roof;
   if (mesh.rank() == 0) {
     std::cerr << ashlar::device::host::slow_blas_warning();
     std::printf(
@@ -102,6 +94,6 @@ int main(int argc, char** argv) {
         "training step                   %8.4f s   (%.0f tokens/s, %.1f %% in communication)\n"
         "share of the roof               %8.1f %%\n",
         env.size(), layout.c_str(), layers, d, context, batch, roof / 1e9, flops / 1e9, ideal, step,
-        batch * context / step, 100 * median(shares), 100 * ideal / step);
+        batch * context / step, 100 * median_of(shares), 100 * ideal / step);
   }
 }

@@ -30,16 +30,15 @@ include("${CMAKE_CURRENT_LIST_DIR}/expected_texts.cmake")
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
 
-# These settings allow Open MPI to run as root (in a container) and with more ranks than cores, and
-# let waiting ranks yield their core instead of spinning. Ranks are not bound to cores, because two
-# tests that run at the same time would both be bound to the first cores. Each rank uses one thread.
-# Failing ranks write no flight records, and the checked mode is off, which is on by default in
-# debug builds.
-set(ASHLAR_TEST_ENVIRONMENT
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-  OMPI_MCA_hwloc_base_binding_policy=none
-  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ASHLAR_FLIGHT_RECORDS=off ASHLAR_CHECK=off)
+# Tests run with the settings that cmake/mpi_environment.sh exports. Ranks are not bound to cores,
+# because two tests that run at the same time would both be bound to the first cores. Failing ranks
+# write no flight records, and the checked mode is off, which is on by default in debug builds.
+file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/mpi_environment.sh" ASHLAR_TEST_ENVIRONMENT REGEX "^export ")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_LIST_DIR}/mpi_environment.sh")
+list(TRANSFORM ASHLAR_TEST_ENVIRONMENT REPLACE "^export " "")
+string(REPLACE " " ";" ASHLAR_TEST_ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
+list(APPEND ASHLAR_TEST_ENVIRONMENT ASHLAR_FLIGHT_RECORDS=off ASHLAR_CHECK=off)
 
 # MPICH spins while it waits and never yields. With more ranks than cores each wait then takes whole
 # time slices, and the tests take hours. If MPICH uses UCX, a preloaded library makes it yield
@@ -234,13 +233,6 @@ endfunction()
 
 function(ashlar_add_mpi_tests)
   ashlar_glob(sources mpi *_test.cpp)
-  # Open MPI refuses to start more ranks than cores without this option. Other launchers do not know
-  # it.
-  set(oversubscribe "")
-  if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
-    set(oversubscribe --oversubscribe)
-  endif()
-
   add_library(mpi_main OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/mpi_main.cpp")
   target_include_directories(mpi_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(mpi_main PRIVATE doctest::doctest ashlar::compiled ashlar_test_flags)
@@ -274,7 +266,7 @@ function(ashlar_add_mpi_tests)
       endif()
       set(test mpi/${name}/np${run})
       add_test(NAME ${test} COMMAND
-        "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
+        "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
       if(run STREQUAL count)
         ashlar_test_properties(${test} mpi np${count})
@@ -325,11 +317,6 @@ endfunction()
 # sources run on the numbers of ranks in that line. Without a GPU, all these programs exit with 77
 # before they run a case (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
-  # Open MPI starts more ranks than cores only with this option.
-  set(oversubscribe "")
-  if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
-    set(oversubscribe --oversubscribe)
-  endif()
   add_custom_target(cuda_tests)
   ashlar_glob(scripts cuda *.sh)
   # sanitize.sh takes minutes, so only tests/run.sh --preset cuda runs it.
@@ -363,7 +350,7 @@ function(ashlar_add_cuda_tests)
       foreach(count IN LISTS counts)
         set(test cuda/${name}/np${count})
         add_test(NAME ${test} COMMAND
-          "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
+          "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${MPIEXEC_PREFLAGS}
           $<TARGET_FILE:cuda_${name}> ${MPIEXEC_POSTFLAGS})
         ashlar_test_properties(${test} cuda np${count})
         set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)

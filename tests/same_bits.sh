@@ -89,11 +89,8 @@ if [ -z "$against" ]; then
   build_version old "$tree" "$program"
 fi
 
-# These settings allow more ranks than cores and root in a container, and let waiting ranks yield
-# their core.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 \
-  OMPI_MCA_hwloc_base_binding_policy=none OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
 
 # run <old|new> <ranks> <output> [option]...: runs the program that was built against this version.
 run() {

@@ -52,12 +52,15 @@ void write_raw(fs::path const& path, std::int64_t bytes, std::vector<char> const
 
 void read_raw(fs::path const& path, std::vector<char>& data) {
   int const file = ::open(path.c_str(), O_RDONLY);
+  if (file < 0) throw ashlar::error("bench/checkpoint", path.string() + " cannot be read.");
   while (::read(file, data.data(), block) > 0) {
   }
   ::close(file);
 }
 
-void run(int argc, char** argv) {
+}  // namespace
+
+int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   std::string folder = (fs::temp_directory_path() / "ashlar_bench_checkpoint").string();
   std::string size = "1GB";
@@ -69,7 +72,11 @@ void run(int argc, char** argv) {
   app.add_option("--rounds", rounds, "turns of each measurement")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.parse(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    return env.rank() == 0 ? app.exit(e) : e.get_exit_code();
+  }
   auto const bytes = ashlar::parse_bytes(size);
   if (!bytes) throw ashlar::error("--size", "\"" + size + "\" is not a size, such as 1GB.");
 
@@ -139,15 +146,5 @@ void run(int argc, char** argv) {
       std::printf("step beside a save: %.2f times as long as alone (%zu steps)\n",
                   median_of(beside) / median_of(alone), beside.size());
     fs::remove_all(folder);
-  }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    run(argc, argv);
-  } catch (CLI::ParseError const& e) {
-    return CLI::App().exit(e);
   }
 }

@@ -24,7 +24,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <iostream>
 #include <map>
 
@@ -37,18 +36,13 @@
 #include <ashlar/plan/cross_mesh.hpp>
 #include <ashlar/plan/crossing/algorithms.hpp>
 
+#include "../support/clock.hpp"
 #include "../support/csv.hpp"
 
 namespace {
 
 using namespace ashlar_bench;
 using namespace ashlar_test;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Returns the least CPU seconds of ten calls, so that caches are warm and interruptions few.
 template <class Call>

@@ -4,7 +4,6 @@
 #include "cells.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <stdexcept>
 
 #include <ashlar/nn/describe.hpp>
@@ -13,13 +12,13 @@
 #include <ashlar/search/hidup.hpp>
 #include <ashlar/step/high_water.hpp>
 
+#include "../support/clock.hpp"
+
 namespace ashlar_bench {
 
 namespace nn = ashlar::nn;
 
 namespace {
-
-double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Returns the paper's text net with `layers` layers instead of 8.
 auto bert_of(int layers, nn::moe_options const& o) {

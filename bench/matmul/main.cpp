@@ -29,6 +29,7 @@
 #include <ashlar/tensor.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/grid_rows.hpp"
 #include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
@@ -70,8 +71,7 @@ std::vector<product_shape> shapes_of(options const& o) {
 /// Returns the two process grids of `ranks` ranks that are closest to a square: one with at most as
 /// many rows as columns, and its transpose. If the two grids are equal, returns only one.
 std::vector<cyclic_layout> process_grids(int ranks) {
-  int rows = static_cast<int>(std::sqrt(double(ranks)) + 0.5);
-  while (ranks % rows != 0) --rows;
+  int const rows = grid_rows(ranks);
   std::vector<cyclic_layout> list{{rows, ranks / rows, 128}};
   if (rows != ranks / rows) list.push_back({ranks / rows, rows, 128});
   return list;
@@ -236,7 +236,7 @@ class program {
               rate(cosma),
               rate(pdgemm),
               std::to_string(times[0].trials),
-              number(share, "%.0f"),
+              others_text(share),
               ratio(free, peak),
               ratio(free, peer),
               ratio(given, given_peer),

@@ -19,6 +19,8 @@
 
 #include <ashlar/ashlar.hpp>
 
+#include "../support/grid_rows.hpp"
+
 namespace ashlar_bench::micro {
 
 /// The bytes and floating-point operations of one run of a benchmark. Zeros are not reported.
@@ -47,14 +49,6 @@ struct team {
   ashlar::mesh on(ashlar::topology const& t) const { return {world, t}; }
   ashlar::mesh line() const { return on({{"x", ranks}}); }
 };
-
-/// Returns the number of rows of the grid of `ranks` ranks that is closest to a square.
-constexpr int grid_rows(int ranks) {
-  int rows = 1;
-  for (int r = 2; r * r <= ranks; ++r)
-    if (ranks % r == 0) rows = r;
-  return rows;
-}
 
 struct benchmark_case {
   std::string name;

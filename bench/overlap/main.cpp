@@ -279,7 +279,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   csv.row({std::to_string(m.ranks()), net, plan, number(ratio, "%.1f"),
            number(serial_seconds, "%.6f"), number(serial_when.seconds, "%.6f"),
            number(step_seconds, "%.6f"), number(when.seconds, "%.6f"), number(exposed, "%.6f"),
-           number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
+           number(when.exposed, "%.6f"), number(when.communication, "%.6f"), others_text(busy)});
 }
 
 /// Measures how much faster training is with overlap than without, if no transfer is delayed.
@@ -317,7 +317,7 @@ void measure_plain(std::string const& net, Net const& layers, search::plan const
               is_forced, forced.program() == none.program() ? " (the same program)" : "");
   std::fflush(stdout);
   csv.row({std::to_string(m.ranks()), net, plan_name, number(as_planned), same ? "yes" : "no",
-           number(is_forced), number(busy, "%.0f")});
+           number(is_forced), others_text(busy)});
 }
 
 template <class Net, class Batch>

@@ -52,12 +52,6 @@ struct options : measuring_options {
 char const* const heading = "ranks,net,schedule,tokens_per_s,of_independent,of_waiting,of_1f1b,"
                             "of_replay,bubble,replay_bubble,others";
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 std::vector<double> ratios(std::vector<double> const& a, std::vector<double> const& b) {
   std::vector<double> all;
   for (std::size_t i = 0; i < a.size(); ++i) all.push_back(a[i] / b[i]);
@@ -158,7 +152,7 @@ std::vector<double> element_seconds(training& alone, train::batch_data<> const& 
   std::vector<double> sums(static_cast<std::size_t>(alone.steps->program().elements));
   for (std::size_t i = 0; i < actions.size(); ++i)
     if (step::computes(actions[i].kind))
-      sums[static_cast<std::size_t>(actions[i].element)] += median(of[i]);
+      sums[static_cast<std::size_t>(actions[i].element)] += median_of(of[i]);
   sum_over_ranks(sums, comm);
   return sums;
 }
@@ -168,8 +162,8 @@ pipelines::pipeline_costs measured_costs(training const& t, ashlar::mesh const& 
                                          MPI_Comm comm) {
   auto const ranks = static_cast<std::size_t>(mesh.ranks());
   std::vector<double> all(2 * ranks);
-  all[2 * static_cast<std::size_t>(mesh.rank())] = median(t.passes.at(pipelines::pass::forward));
-  all[2 * static_cast<std::size_t>(mesh.rank()) + 1] = median(
+  all[2 * static_cast<std::size_t>(mesh.rank())] = median_of(t.passes.at(pipelines::pass::forward));
+  all[2 * static_cast<std::size_t>(mesh.rank()) + 1] = median_of(
       t.passes.at(pipelines::pass::backward));
   sum_over_ranks(all, comm);
   pipelines::pipeline_costs costs;
@@ -229,7 +223,7 @@ void run(options const& o, ashlar::mpi::environment const& env) {
   }
   for (auto* t : all) {
     bool const is_alone = t == &independent;
-    double const rate = tokens * (is_alone ? env.size() : 1) / median(t->seconds);
+    double const rate = tokens * (is_alone ? env.size() : 1) / median_of(t->seconds);
     auto scaled = ratios(independent.seconds, t->seconds);
     for (auto& r : scaled) r /= is_alone ? 1 : env.size();
     auto const costs = is_alone ? pipelines::pipeline_costs()
@@ -238,24 +232,24 @@ void run(options const& o, ashlar::mpi::environment const& env) {
     if (!is_alone) {
       auto const replayed = pipelines::replay(
           t == &eager ? pipelines::eager(env.size(), o.micro_batches) : order, costs);
-      double const whole = replayed.seconds + median(t->tails);
-      of_replay = whole / median(t->seconds);
+      double const whole = replayed.seconds + median_of(t->tails);
+      of_replay = whole / median_of(t->seconds);
       bubble = pipelines::bubble_of(replayed) * replayed.seconds / whole;
     }
     if (mesh.rank() != 0) continue;
     auto const of = [&](training const& other) {
-      return is_alone ? 0 : median(ratios(other.seconds, t->seconds));
+      return is_alone ? 0 : median_of(ratios(other.seconds, t->seconds));
     };
     std::printf("%-12s %8.0f tokens/s  %.3f of independent  %.3f of waiting  %.3f of 1f1b  "
                 "%.3f of replay  bubble %.1f %%, replayed %.1f %%",
-                t->name.c_str(), rate, median(scaled), of(waiting), of(plain), of_replay,
-                100 * median(t->bubbles), 100 * bubble);
+                t->name.c_str(), rate, median_of(scaled), of(waiting), of(plain), of_replay,
+                100 * median_of(t->bubbles), 100 * bubble);
     for (auto const& c : costs)
       std::printf("  F %.2f B %.2f ms", 1e3 * c.forward, 1e3 * (c.all() - c.forward));
     std::printf("\n");
     table.row({std::to_string(env.size()), name, t->name, number(rate, "%.0f"),
-               number(median(scaled)), number(of(waiting)), number(of(plain)), number(of_replay),
-               number(median(t->bubbles)), number(bubble), number(used, "%.1f")});
+               number(median_of(scaled)), number(of(waiting)), number(of(plain)), number(of_replay),
+               number(median_of(t->bubbles)), number(bubble), others_text(used, "%.1f")});
   }
 }
 

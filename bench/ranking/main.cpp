@@ -36,6 +36,7 @@
 #include <ashlar/io/json/machine_file.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/grid_rows.hpp"
 #include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
@@ -58,9 +59,7 @@ char const* const heading =
 /// Returns a mesh of all ranks with two axes that are as even as possible. If the number of ranks
 /// is prime, the mesh has one axis.
 ashlar::topology default_mesh(int ranks) {
-  int inner = 1;
-  for (int i = 2; i * i <= ranks; ++i)
-    if (ranks % i == 0) inner = i;
+  int const inner = grid_rows(ranks);
   if (inner == 1) return {{"a", ranks}};
   return {{"a", ranks / inner}, {"b", inner}};
 }
@@ -125,7 +124,7 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
     csv.row({std::to_string(m.ranks()), memory_setting(), transport_setting(), name,
              without_commas(to_string(m.topology())), std::to_string(i),
              number(1e6 * predicted[i], "%.2f"), number(1e6 * measured[i], "%.2f"),
-             number(1e6 * trained[i], "%.2f"), number(busy, "%.0f")});
+             number(1e6 * trained[i], "%.2f"), others_text(busy)});
   }
   std::printf("%s: Spearman %.3f of %zu strategies (in steps that train: %.3f); the chosen plan is "
               "number %d (%d)%s\n",

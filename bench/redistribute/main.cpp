@@ -172,7 +172,7 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
            us(t.pass),
            us(t.shard),
            std::to_string(t.ours.trials),
-           number(others, "%.0f"),
+           others_text(others),
            ratio(t.bare),
            ratio(t.block),
            passes,

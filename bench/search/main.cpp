@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -32,6 +31,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/algorithms.hpp>
 
+#include "../support/clock.hpp"
 #include "../support/csv.hpp"
 #include "limited.hpp"
 #include "nets.hpp"
@@ -57,19 +57,10 @@ struct arguments {
   bool reduced = false, pipelines = false;
 };
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// A new best plan during a search: the seconds until it was found, and its cost.
 struct point {
   double seconds, best;
 };
-
-/// Returns the CPU time of this process in seconds.
-double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 struct trial {
   std::vector<point> points;
@@ -176,7 +167,7 @@ void compare(named_net const& net, std::string const& mesh, ashlar::machine cons
                                   tables));
     time_exact(2);
   }
-  double const unit = median(exact_seconds);
+  double const unit = median_of(exact_seconds);
   double last = 0;
   for (auto const& of_algorithm : trials)
     for (auto const& it : of_algorithm) last = std::max(last, it.seconds);
@@ -214,16 +205,16 @@ void compare(named_net const& net, std::string const& mesh, ashlar::machine cons
     auto const percent = [](double g) {
       return g < 5e-8 ? "0" : number(g, g < 10 ? "%.2g" : "%.0f");
     };
-    std::vector<std::string> const cells{at_most(median(close)), at_most(median(there)),
+    std::vector<std::string> const cells{at_most(median_of(close)), at_most(median_of(there)),
                                          std::to_string(reached) + " of " + std::to_string(n),
-                                         percent(median(gap)), percent(worst)};
+                                         percent(median_of(gap)), percent(worst)};
     std::printf("%-20s %12s %12s %12s %10s %10s%s\n", a.name, cells[0].c_str(), cells[1].c_str(),
                 cells[2].c_str(), cells[3].c_str(), cells[4].c_str(),
                 std::string(a.name) == "exhaustive" && ended ? "   tried all" : "");
     table.row({net.name, place, std::to_string(variables), number(plans, "%.0f"),
                number(unit * 1e3, "%.3g"), a.name, cells[0], cells[1], cells[2], cells[3], cells[4],
-               ended ? "yes" : "no", is_exact ? "1" : number(median(took), "%.4g"),
-               is_exact ? "-" : number(median(made), "%.4g")});
+               ended ? "yes" : "no", is_exact ? "1" : number(median_of(took), "%.4g"),
+               is_exact ? "-" : number(median_of(made), "%.4g")});
   }
   std::fflush(stdout);
 }

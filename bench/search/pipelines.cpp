@@ -56,7 +56,8 @@ void report_pipelines(ashlar::named_machine const& machine, csv_file& table) {
                                          number(plan.seconds(), "%.3f"),
                                          text,
                                          number(double(plan.chosen.memory) / 1e9, "%.1f"),
-                                         number(100 * plan.chosen.gap, "%.1f")};
+                                         plan.chosen.gap > 0 ? number(100 * plan.chosen.gap, "%.1f")
+                                                             : "0"};
     std::printf("%s: %s CPU s; a step takes %s s with %s and %s GB, gap %s %%\n", name,
                 cells[5].c_str(), cells[6].c_str(), cells[7].c_str(), cells[8].c_str(),
                 cells[9].c_str());

@@ -11,6 +11,7 @@
 // unknown.
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -64,6 +65,14 @@ class others_share {
   MPI_Comm comm_;
   usage before_;
 };
+
+/// Formats the result of others_share::percent() for a table. Returns "-" if it is unknown.
+inline std::string others_text(double percent, char const* format = "%.0f") {
+  if (percent < 0) return "-";
+  char text[40];
+  std::snprintf(text, sizeof text, format, percent);
+  return text;
+}
 
 struct timings {
   std::vector<timing> of;  ///< the times of each contestant

@@ -7,7 +7,8 @@
 # `<!-- end -->` with new tables. Text outside the markers is copied unchanged.
 #
 # A script that sources this file defines a function `table WORD...`, which prints the table that
-# belongs to the words of a marker.
+# belongs to the words of a marker. For this, heading prints the head of a table, and rows reads a
+# file of figures.
 
 # page_options <usage> <option>...: sets quick and report_only to yes or no. -h prints the usage and
 # exits. An unknown option is an error.
@@ -40,4 +41,27 @@ write_page() {
         ;;
     esac
   done <"$from" >"$to"
+}
+
+# replace_page <page>: gives <page> new tables. If a table cannot be made, the page stays as it was.
+replace_page() {
+  local folder
+  folder="$(mktemp -d)"
+  # shellcheck disable=SC2064 # The variable is local, so the trap gets its value.
+  trap "rm -rf -- '$folder'" EXIT
+  write_page "$1" "$folder/page.md"
+  mv -- "$folder/page.md" "$1"
+}
+
+# heading <names>: prints the head of a table. The names of its columns are separated by bars.
+heading() {
+  printf '| %s |\n' "$1"
+  printf '%s\n' "$1" | awk -F'|' '{ for (i = 1; i <= NF; ++i) printf "| --- "; print "|" }'
+}
+
+# rows <file> <awk program>: runs an awk program on each row of $figures/<file>.csv, without the
+# heading. In the program, c[NAME] is the number of the column NAME.
+rows() {
+  # shellcheck disable=SC2154 # The script sets figures.
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next } '"$2" "$figures/$1.csv"
 }

@@ -5,12 +5,13 @@
 // Parses and prints byte counts such as "4096", "64KiB" and "128MiB".
 
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
 namespace ashlar_bench {
 
-/// Converts a text to a number of bytes. Throws if the text is not a size.
+/// Converts a text to a number of bytes. Throws if the text is not a size below 2^63 bytes.
 inline std::int64_t parse_size(std::string const& text) {
   std::size_t end = 0;
   std::int64_t value = 0;
@@ -25,7 +26,8 @@ inline std::int64_t parse_size(std::string const& text) {
                              : unit == "MiB" ? 1 << 20
                              : unit == "GiB" ? 1 << 30
                                              : 0;
-  if (end == 0 || scale == 0 || value < 0)
+  if (end == 0 || scale == 0 || value < 0 ||
+      value > std::numeric_limits<std::int64_t>::max() / scale)
     throw std::runtime_error("\"" + text + "\" is not a size. Write 4096, 64KiB or 128MiB.");
   return value * scale;
 }

@@ -18,13 +18,14 @@
 // ranks.
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <mpi.h>
+
+#include "clock.hpp"
 
 namespace ashlar_bench {
 
@@ -63,16 +64,6 @@ struct effort {
   int most_rounds = 31;
   double trial = 1e-3;  ///< the length of a trial in seconds, roughly
 };
-
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-inline double median_of(std::vector<double> values) {
-  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Returns the number of calls in a trial, for each contestant. Single calls are measured up to
 /// three times, because one measurement may be disturbed. The measuring stops earlier if the calls

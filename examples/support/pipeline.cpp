@@ -3,6 +3,7 @@
 
 #include "pipeline.hpp"
 
+#include <charconv>
 #include <fstream>
 #include <iterator>
 

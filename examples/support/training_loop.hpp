@@ -60,11 +60,9 @@ void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data 
     auto const report = trainer.step(data(step));
     bool const is_last = step + 1 == o.steps;
     saves.poll();
-    if (is_last) trainer.settle();
-    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0)) {
-      trainer.settle();
-      saves.save(trainer);
-    }
+    bool const is_saved = !o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0);
+    if (is_last || is_saved) trainer.settle();
+    if (is_saved) saves.save(trainer);
     if (!speaks) continue;
     if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
     else if (step % o.every == 0 || is_last) std::cout << report << std::endl;

@@ -14,6 +14,7 @@
 #include <map>
 
 #include <doctest/doctest.h>
+#include <support/all_values.hpp>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
@@ -37,25 +38,6 @@ namespace train = ashlar::train;
 auto const gpt = nn::chain(nn::embedding(7, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)),
                            nn::layer_norm(6), nn::linear(6, 7));
 nn::token_batch const batch{4, 4, 2};
-
-/// Returns the values of all parameters and optimizer states, by name, on every rank.
-template <class Trainer>
-std::map<std::string, std::vector<double>> all_values(Trainer& t) {
-  std::map<std::string, std::vector<double>> all;
-  auto const& m = t.model().mesh();
-  for (auto const& a : checkpoint::arrays_of(t)) {
-    ashlar::any_tensor<ashlar::device::host::processor> copy(m, a.extents, a.placement, a.type);
-    std::memcpy(copy.data(), a.shard,
-                static_cast<std::size_t>(copy.local_elements() * size_of(a.type)));
-    if (a.type == ashlar::element_type::f64) {
-      all[a.name] = ashlar::to_full<double>(copy);
-    } else {
-      auto const values = ashlar::to_full<float>(copy);
-      all[a.name].assign(values.begin(), values.end());
-    }
-  }
-  return all;
-}
 
 /// Changes the third last byte of a file.
 void damage(fs::path const& file) {

@@ -24,30 +24,11 @@ using namespace ashlar::placements;
 using ashlar::reduction;
 using ashlar::sbp;
 
-template <class F>
-dense mapped(dense x, F f) {
-  for (auto& v : x.values) v = f(v);
-  return x;
-}
-template <class F>
-dense mapped(dense x, dense const& y, F f) {
-  for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = f(x.values[i], y.values[i]);
-  return x;
-}
-
 bool partial_on(placement const& p, int axis, reduction op) {
   return p[axis].is_partial() && p[axis].op == op;
 }
 
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
-
-/// Returns whether both placements split the same dimensions along the same axes, in the same
-/// order. An axis on which one placement is partial may be replicated in the other placement.
-bool same_splits(placement const& p, placement const& q) {
-  for (int a = 0; a < p.axes(); ++a)
-    if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
-  return true;
-}
 
 bool addable(placement const& p, placement const& q) {
   if (!same_splits(p, q)) return false;

@@ -15,6 +15,7 @@
 #include <support/apart.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/slope_along.hpp>
 
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -135,16 +136,11 @@ std::array<matrix, 3> operands(ashlar::mesh const& m, std::array<placement, 3> c
 matrices differences(random_program const& program, std::array<matrix, 3> const& x, double h) {
   matrices slopes;
   for (std::size_t k = 0; k < 3; ++k)
-    for (double& value : x[k].local()) {
-      double const before = value;
-      auto const at = [&](double offset) {
-        value = before + offset;
+    for (double& value : x[k].local())
+      slopes[k + 1].push_back(slope_along(value, h, [&] {
         auto const y = results_of(program, x)[0];
         return std::accumulate(y.begin(), y.end(), 0.0);
-      };
-      slopes[k + 1].push_back((at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h));
-      value = before;
-    }
+      }));
   return slopes;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/formula_layers.hpp>
 #include <support/gradients.hpp>
 #include <support/message_of.hpp>
 #include <support/usual_plans.hpp>
@@ -45,14 +46,6 @@ constexpr auto gated(std::int64_t features, std::int64_t out) {
   return nn::formula(
       "gated", [](auto x, auto w, auto gain) { return matmul(x, w) * gain; },
       nn::weight("w", {features, out}), nn::weight("gain", {out}, nn::all_equal(1)));
-}
-/// The product of x with the matrix w + a b, where a and b are thin matrices. All three matrices
-/// are weights.
-constexpr auto low_rank(std::int64_t features, std::int64_t rank) {
-  return nn::formula(
-      "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
-      nn::weight("w", {features, features}), nn::weight("a", {features, rank}),
-      nn::weight("b", {rank, features}));
 }
 
 /// Returns the most bytes that a step takes on a rank under `plan`. Communicates.
@@ -111,7 +104,7 @@ TEST_CASE("what is whole where x is split counts as whole") {
   // The extents are chosen so that tensors nearly fill the memory pool's blocks, and so that the
   // kept products take most of the memory.
   auto const net = nn::chain(nn::linear(24, 64), gated(64, 64), gated(64, 64), gated(64, 64),
-                             gated(64, 64), low_rank(64, 2), nn::linear(64, 20));
+                             gated(64, 64), as_formula::low_rank(64, 2), nn::linear(64, 20));
   nn::feature_batch const batch{384, 24};
   auto const problem = any_length(nn::describe<double>(net, batch, 0));
   auto const data = random_batch<double>(batch, 0, 20, 1);

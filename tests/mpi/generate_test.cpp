@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <support/formula_layers.hpp>
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
@@ -163,15 +164,9 @@ class embedding_from_zero : public nn::embedding {
   }
 };
 
-/// The product of x with the matrix w + a b, where a and b are thin matrices. If the rows of x are
-/// split, every rank computes a b. If there are few rows, a b is a large part of the work, so the
-/// layer does not split them.
-constexpr auto adapted(std::int64_t features) {
-  return nn::formula(
-      "adapted", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
-      nn::weight("w", {features, features}), nn::weight("a", {features, 1}),
-      nn::weight("b", {1, features}));
-}
+/// The product of x with the matrix w + a b. If the rows of x are split, every rank computes a b.
+/// If there are few rows, a b is a large part of the work, so the layer does not split them.
+auto const adapted = as_formula::low_rank(12, 1);
 
 /// Returns the message with which nn::generator refuses the net, or an empty text if it accepts the
 /// net.
@@ -220,23 +215,20 @@ TEST_CASE("a net with branches generates with a cache what it predicts without o
 
 TEST_CASE("a layer that splits many rows only computes few tokens on every rank") {
   auto const splits_sequences = [](std::int64_t sequences, std::int64_t tokens) {
-    auto const spec = adapted(12).spec({sequences, tokens, 12});
+    auto const spec = adapted.spec({sequences, tokens, 12});
     return std::any_of(spec.rows.begin(), spec.rows.end(),
                        [](auto const& row) { return row.x.is_split_of(0); });
   };
   CHECK(splits_sequences(4, places));
   CHECK(!splits_sequences(3, 1));
-  check_generation(nn::chain(nn::embedding(words, 12), adapted(12), nn::linear(12, words, false)),
-                   4, 1);
+  check_generation(nn::chain(nn::embedding(words, 12), adapted, nn::linear(12, words, false)), 4,
+                   1);
 }
 
 TEST_CASE(
     "between steps that renew parameters under the next forward pass, they are renewed first") {
   namespace train = ashlar::train;
-  // On a machine whose ranks compute slowly, the forward pass takes longer than the renewals that
-  // run beside it (see sync_strategies_test.cpp).
-  ashlar::machine const slow_ranks{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
-  auto const m = mesh_on(transport::messages, {{"gpu", world_size()}}, slow_ranks);
+  auto const m = mesh_on(transport::messages, {{"gpu", world_size()}}, slow_computation);
   auto const net = nn::gpt({1, 12, 3, words});
   nn::token_batch const batch{4, places};
   auto const problem = any_length(nn::describe<float>(net, batch));

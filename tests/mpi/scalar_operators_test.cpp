@@ -23,17 +23,6 @@ using namespace ashlar::placements;
 using ashlar::reduction;
 using ashlar::sbp;
 
-template <class F>
-dense mapped(dense x, F f) {
-  for (auto& v : x.values) v = f(v);
-  return x;
-}
-template <class F>
-dense mapped(dense x, dense const& y, F f) {
-  for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = f(x.values[i], y.values[i]);
-  return x;
-}
-
 /// If `legal` is true, checks the result of `action`. Otherwise checks that the error begins with
 /// `sentence`.
 template <class Action>
@@ -114,12 +103,6 @@ void numbers(ashlar::mesh const& m, index const& extents) {
           "divide: a non-linear map", near);
     }
   }
-}
-
-bool same_splits(placement const& p, placement const& q) {
-  for (int a = 0; a < p.axes(); ++a)
-    if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
-  return true;
 }
 
 template <class T>

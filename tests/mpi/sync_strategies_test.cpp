@@ -17,11 +17,11 @@
 // - a checkpoint that was saved under one strategy continues under another one.
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <random>
 
 #include <doctest/doctest.h>
+#include <support/all_values.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/shared_folder.hpp>
@@ -50,23 +50,6 @@ search::problem problem_of() {
 
 /// All values of a training by their names, gathered on every rank.
 using values = std::map<std::string, std::vector<double>>;
-template <class Trainer>
-values all_values(Trainer& t) {
-  values all;
-  for (auto const& a : checkpoint::arrays_of(t)) {
-    ashlar::any_tensor<ashlar::device::host::processor> copy(t.model().mesh(), a.extents,
-                                                             a.placement, a.type);
-    std::memcpy(copy.data(), a.shard,
-                static_cast<std::size_t>(copy.local_elements() * size_of(a.type)));
-    if (a.type == ashlar::element_type::f64) {
-      all[a.name] = ashlar::to_full<double>(copy);
-    } else {
-      auto const whole = ashlar::to_full<float>(copy);
-      all[a.name].assign(whole.begin(), whole.end());
-    }
-  }
-  return all;
-}
 
 std::int64_t bytes_of(std::vector<ashlar::collective_record> const& records) {
   std::int64_t sum = 0;
@@ -176,7 +159,6 @@ TEST_CASE("the order of sums matters from three ranks on") {
 }
 
 TEST_CASE("updated parameters that travel in buckets or in the next step have the same bits") {
-  ashlar::machine const slow_ranks{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
   auto const compare = [](transport on, ashlar::machine const& machine, bool in_next_step) {
     auto const m = mesh_on(on, {{"gpu", world_size()}}, machine);
     auto const net = problem_of<float>();
@@ -211,7 +193,7 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
   };
   for (auto const on : {transport::messages, transport::shared_memory}) {
     compare(on, slow_messages, false);
-    compare(on, slow_ranks, true);
+    compare(on, slow_computation, true);
   }
 }
 

@@ -15,6 +15,8 @@ done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 cd "$ASHLAR_SOURCE_DIR"
+# shellcheck source=tests/support/says.sh
+. tests/support/says.sh
 fail() {
   cat "$work/output"
   echo "$1"
@@ -29,20 +31,11 @@ grep -q '^tf32 TN 768x50304x8192$' "$work/output" || fail "no gradient of the la
 [ "$(wc -l <"$work/output")" -eq 27 ] || fail "not 27 kernels"
 "$built/attention" --list >"$work/output"
 grep -q '^float, batch 2, sequence 8192$' "$work/output" || fail "no longest sequence"
-
-# refuses <text> <program> <argument>...: demands a failure that prints the text.
-refuses() {
-  local text="$1" program="$2" status=0
-  shift 2
-  "$built/$program" "$@" >"$work/output" 2>&1 || status=$?
-  [ "$status" -ne 0 ] || fail "$program $*: did not fail"
-  grep -q -- "$text" "$work/output" || fail "$program $*: not in the output: $text"
-}
-refuses 'is not a shape' gemm --shapes 12x
-refuses 'bf32 not in' gemm --types bf32
-refuses 'not a multiple of --heads' kernels --width 10 --heads 3
-refuses 'not a multiple of the sequence 48' attention --sequences 48
-refuses 'tokens' attention --tokens -1
+refuses 'is not a shape' "$built/gemm" --shapes 12x
+refuses 'bf32 not in' "$built/gemm" --types bf32
+refuses 'not a multiple of --heads' "$built/kernels" --width 10 --heads 3
+refuses 'not a multiple of the sequence 48' "$built/attention" --sequences 48
+refuses 'tokens' "$built/attention" --tokens -1
 
 # Without a GPU the script must say so and leave the page unchanged.
 mkdir "$work/none" "$work/path"

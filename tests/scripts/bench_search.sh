@@ -11,6 +11,8 @@ program="$ASHLAR_BINARY_DIR/bench/search"
 [ -x "$program" ] || { echo "no bench/search was built"; exit 77; }
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/says.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/says.sh"
 
 "$program" --nets alexnet,gpt,dlrm --meshes rack=2,node=2 --runs 2 --seconds 0.02 \
   --csv "$work/table.csv" --curves "$work/curves.csv" >"$work/output"
@@ -28,17 +30,7 @@ grep 'exhaustive.* 1 of 1 .*tried all' "$work/output" >/dev/null || { cat "$work
 awk -F, 'NR > 1 {++rows; if ($7 < 0 || $10 < $9 || $6 != 5) bad = 1} END {exit bad || rows != 6}' \
   "$work/noise.csv" || { cat "$work/noise.csv"; exit 1; }
 
-# refuses <text> <argument>...: demands a failure that prints the text.
-refuses() {
-  local text="$1"
-  shift
-  if "$program" "$@" >"$work/output" 2>&1; then
-    echo "$*: did not fail"
-    exit 1
-  fi
-  grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
-}
-refuses 'no net "resnet". Use: alexnet' --nets resnet
-refuses 'no preset "abacus"' --machine abacus
-refuses 'runs: ' --runs 0
+refuses 'no net "resnet". Use: alexnet' "$program" --nets resnet
+refuses 'no preset "abacus"' "$program" --machine abacus
+refuses 'runs: ' "$program" --runs 0
 echo "bench/search runs, enumeration agrees"

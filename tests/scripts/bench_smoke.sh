@@ -14,24 +14,17 @@ for name in redistribute matmul; do
 done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/says.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/says.sh"
 
-# runs <text> <ranks> <program> <argument>...: demands that the output contains the text.
+# runs <text> <ranks> <program> <argument>...: demands that the program succeeds and prints the
+# text.
 runs() {
-  local text="$1" ranks="$2" program="$ASHLAR_BINARY_DIR/bench/$3"
-  shift 3
-  "$mpiexec" -n "$ranks" "$program" "$@" >"$work/output" 2>&1 || { cat "$work/output"; exit 1; }
-  grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
+  says "$1" "$mpiexec" -n "$2" "$ASHLAR_BINARY_DIR/bench/$3" "${@:4}" ||
+    { cat "$work/output"; exit 1; }
 }
-
-# refuses <text> <ranks> <program> <argument>...: demands a failure that prints the text.
-refuses() {
-  local text="$1" ranks="$2" program="$ASHLAR_BINARY_DIR/bench/$3"
-  shift 3
-  if "$mpiexec" -n "$ranks" "$program" "$@" >"$work/output" 2>&1; then
-    echo "$*: did not fail"
-    exit 1
-  fi
-  grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
+refuses_ranks() {  # <text> <ranks> <program> <argument>...
+  refuses "$1" "$mpiexec" -n "$2" "$ASHLAR_BINARY_DIR/bench/$3" "${@:4}"
 }
 
 for memory in default off; do
@@ -52,12 +45,15 @@ for ranks in 2 4 8; do
 done
 
 runs "step beside" 2 checkpoint --size 1MB --rounds 2 --folder "$work/checkpoints"
-refuses "is not a size" 2 checkpoint --size big
-refuses "not a size" 2 redistribute --sizes 3cows
-refuses "powers of two" 2 redistribute --sizes 5000
-refuses "2, 4 and 8 ranks" 3 redistribute
-refuses "no case has this name" 2 redistribute --cases nonsense
-refuses "not a shape" 2 matmul --shapes 12x
+runs "turns of each measurement" 2 checkpoint --help
+[ "$(grep -c -- '--rounds' "$work/output")" = 1 ] || { echo "checkpoint: more than one help"; exit 1; }
+refuses_ranks "is not a size" 2 checkpoint --size big
+refuses_ranks "not a size" 2 redistribute --sizes 9000000000GiB
+refuses_ranks "not a size" 2 redistribute --sizes 3cows
+refuses_ranks "powers of two" 2 redistribute --sizes 5000
+refuses_ranks "2, 4 and 8 ranks" 3 redistribute
+refuses_ranks "no case has this name" 2 redistribute --cases nonsense
+refuses_ranks "not a shape" 2 matmul --shapes 12x
 
 # The microbenchmarks must print a single JSON report, from rank 0, measure each kind of step, and
 # also run on one rank without mpirun.

@@ -13,17 +13,8 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 brief=(--trials 1 --seconds 0 --largest-product 64 --cold 256KiB)
 small=(--sizes '4KiB,32KiB' "${brief[@]}")
-
-# says <text> <command>...: demands that the output contains the text, and returns the command's
-# exit status.
-says() {
-  local text="$1" status=0
-  shift
-  "$@" >"$work/output" 2>&1 || status=$?
-  grep -q -- "$text" "$work/output" ||
-    { cat "$work/output"; echo "not in the output: $text"; exit 1; }
-  return "$status"
-}
+# shellcheck source=tests/support/says.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/says.sh"
 
 for memory in default off; do
   if [ "$memory" = off ]; then export ASHLAR_SHARED_MEMORY=off; fi
@@ -56,21 +47,15 @@ if [ -x "$train" ]; then
     --steps 1 --sample 0 --machine "$work/2.json"
 fi
 
-# refuses <text> <ranks> <argument>...: demands a failure that prints the text.
-refuses() {
-  local text="$1" ranks="$2"
-  shift 2
-  if says "$text" "$mpiexec" -n "$ranks" "$calibrate" "$@"; then
-    echo "$*: did not fail"
-    exit 1
-  fi
+refuses_ranks() {  # <text> <ranks> <argument>...
+  refuses "$1" "$mpiexec" -n "$2" "$calibrate" "${@:3}"
 }
-refuses "one rank cannot communicate" 1 "${small[@]}"
-refuses "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB
-refuses "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB,4096
-refuses "not a size" 2 "${brief[@]}" --sizes 4KiB,1cow
-refuses "not a size" 2 "${small[@]}" --memory lots
-refuses "does not divide" 4 "${small[@]}" --ranks-per-node 3
-refuses "there is no folder" 2 "${small[@]}" --out "$work/no/such/machine.json"
-refuses "--largest-product" 2 "${small[@]}" --largest-product 8
+refuses_ranks "one rank cannot communicate" 1 "${small[@]}"
+refuses_ranks "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB
+refuses_ranks "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB,4096
+refuses_ranks "not a size" 2 "${brief[@]}" --sizes 4KiB,1cow
+refuses_ranks "not a size" 2 "${small[@]}" --memory lots
+refuses_ranks "does not divide" 4 "${small[@]}" --ranks-per-node 3
+refuses_ranks "there is no folder" 2 "${small[@]}" --out "$work/no/such/machine.json"
+refuses_ranks "--largest-product" 2 "${small[@]}" --largest-product 8
 echo "machines are measured, written and read"

@@ -11,12 +11,10 @@ set -uo pipefail
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"
 [ -x "$program" ] || { echo "no train_gpt was built"; exit 77; }
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
-oversubscribe=()
-if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 steps=400 kills="${ASHLAR_KILLS:-6}"
-train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --layers 2 --d-model 36 --heads 6
+train=("$mpiexec" -n 4 "$program" --mesh "node=2,gpu=2" --layers 2 --d-model 36 --heads 6
   --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE" --steps "$steps" --exact-log)
 
 "${train[@]}" >"$work/reference" 2>"$work/err" || { cat "$work/reference" "$work/err"; exit 1; }

@@ -11,18 +11,16 @@ program="$ASHLAR_BINARY_DIR/examples/train_gpt"
 [ -x "$program" ] || { echo "no train_gpt was built"; exit 77; }
 python3 -c 'import safetensors.numpy, numpy' 2>/dev/null || { echo "no Python package safetensors"; exit 77; }
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
-oversubscribe=()
-if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 net=(--layers 2 --d-model 96 --heads 6 --context 256 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 
-"$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout tensor --steps 2 \
+"$mpiexec" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout tensor --steps 2 \
   --checkpoint "$work/four" >/dev/null
 # One rank and four ranks each load the checkpoint and make one more step.
 cp -r "$work/four" "$work/one"
-"$mpiexec" "${oversubscribe[@]}" -n 1 "$program" "${net[@]}" --steps 3 --checkpoint "$work/one" --resume --keep 0 >/dev/null
-"$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout data --steps 3 \
+"$mpiexec" -n 1 "$program" "${net[@]}" --steps 3 --checkpoint "$work/one" --resume --keep 0 >/dev/null
+"$mpiexec" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout data --steps 3 \
   --checkpoint "$work/four" --resume --keep 0 >/dev/null
 
 # shellcheck disable=SC2016

@@ -28,8 +28,10 @@
 #                                   The text block after it is part of GCC's output, except for
 #                                   numbers of lines.
 #
-# Links between pages must lead to files and headings that exist. The sentences in the tables of
-# errors.md must be in the headers, and each sentence of tensor/sentences.hpp must be in errors.md.
+# Links between pages, which include CONTRIBUTING.md and the pages of the rooms (README.md below
+# include/ashlar), must lead to files and headings that exist. The headers in the tables of a room's
+# page must exist. The sentences in the tables of errors.md must be in the headers, and each sentence
+# of tensor/sentences.hpp must be in errors.md.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -43,6 +45,7 @@ work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 cd -- "$source_dir"
 pages=(README.md docs/*.md)
+mapfile -t rooms < <(find include/ashlar -name README.md | sort)
 status=0
 complain() {
   printf '%s\n' "$*"
@@ -123,7 +126,7 @@ headings() { # prints the headings of a page as links write them
   awk '/^```/ { inside = !inside } /^#+ / && !inside { sub(/^#+ /, ""); print }' "$1" |
     tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
-for page in "${pages[@]}"; do
+for page in "${pages[@]}" CONTRIBUTING.md "${rooms[@]}"; do
   awk '/^```/ { inside = !inside } !inside' "$page" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//' |
     sort -u | while IFS= read -r link; do
       case "$link" in http*) continue ;; esac
@@ -137,6 +140,23 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
+# A header in a table of a room's page is named by its path in the room, in the folder that the row
+# begins with, or in include/ashlar. Patterns such as formula/*.hpp are not looked at.
+awk '
+  /^\|/ {
+    room = FILENAME; sub(/README\.md$/, "", room)
+    inner = match($0, /^\| `[a-z_\/]+\/` \|/) ? substr($0, 4, RLENGTH - 6) : ""
+    rest = $0
+    while (match(rest, /`[A-Za-z0-9_.\/]+\.(hpp|cuh|cu)`/)) {
+      name = substr(rest, RSTART + 1, RLENGTH - 2)
+      printf "%s:%d\t%s\t%s\t%s\n", FILENAME, FNR, name, room, inner
+      rest = substr(rest, RSTART + RLENGTH)
+    }
+  }' "${rooms[@]}" | while IFS=$'\t' read -r line name room inner; do
+  [ -e "$room$name" ] || [ -e "$room$inner$name" ] || [ -e "include/ashlar/$name" ] ||
+    echo "$line: no such file: $name"
+done >>"$work/missing"
+
 # Collects the text of all headers. The parts of a string literal that continues on the next line
 # are joined, so that the whole literal is on one line. In sentences.hpp, each line then has one
 # literal.
@@ -144,7 +164,7 @@ join='s/"[ \t]*\\?\n[ \t]*"//g'
 find include/ashlar -name '*.hpp' -exec cat {} + | perl -0777 -pe "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
   sed -n 's/^| `\([^`]*\)` |.*/\1/p' docs/errors.md | while IFS= read -r sentence; do
-    grep -qF -- "${sentence//|/|}" "$work/sentences" || echo "docs/errors.md: in no header: $sentence"
+    grep -qF -- "${sentence//\\|/|}" "$work/sentences" || echo "docs/errors.md: in no header: $sentence"
   done >>"$work/missing"
   perl -0777 -pe "$join" include/ashlar/tensor/sentences.hpp | sed -n 's/^.*[ \t]"\(.*\)"$/\1/p' |
     while IFS= read -r sentence; do

@@ -14,8 +14,6 @@ if [ ! -x "$program" ]; then
   exit 77
 fi
 command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
-oversubscribe=()
-if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
 # fails <ranks> <how> <text>...: demands that the program, with the argument <how>, fails within 30
 # seconds and prints each text exactly once.
@@ -23,7 +21,7 @@ fails() {
   local ranks="$1" how="$2" output status=0 text times
   shift 2
   echo "$ranks ranks, $how"
-  output="$(timeout 30 "$mpiexec" "${oversubscribe[@]}" -n "$ranks" "$program" "$how" 2>&1)" || status=$?
+  output="$(timeout 30 "$mpiexec" -n "$ranks" "$program" "$how" 2>&1)" || status=$?
   if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
     printf '%s\nexit %d\n' "$output" "$status"
     exit 1
@@ -52,14 +50,14 @@ fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: a
 unset ASHLAR_SHARED_MEMORY
 # One rank runs a program that was built with another version of the library.
 status=0
-output="$(timeout 30 "$mpiexec" "${oversubscribe[@]}" -n 2 "$program" none : -n 1 "${program/failing_rank/other_version}" none 2>&1)" || status=$?
+output="$(timeout 30 "$mpiexec" -n 2 "$program" none : -n 1 "${program/failing_rank/other_version}" none 2>&1)" || status=$?
 said="mesh: the ranks run different versions of ashlar: rank 2 has another one than rank 0."
 if [ "$status" -eq 0 ] || ! grep -qF "$said" <<<"$output"; then
   printf '%s\nexit %d\n' "$output" "$status"
   exit 1
 fi
 for how in none kept; do
-  output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" "$how" 2>&1)" || { echo "$output"; exit 1; }
+  output="$("$mpiexec" -n 3 "$program" "$how" 2>&1)" || { echo "$output"; exit 1; }
   [ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
 done
 echo "failing_rank: all as expected"

@@ -28,14 +28,10 @@ if [ "${ASHLAR_FAULTS:-}" = all ]; then missing=1; fi
 [ -x "$program" ] || { echo "no program_faults in this build"; exit "$missing"; }
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
 command -v "$mpiexec" >/dev/null || { echo "no $mpiexec"; exit "$missing"; }
-oversubscribe=()
 # When a rank is killed, MPICH's launcher ends the other ranks within half a millisecond, so that
 # they cannot report it.
 or_ended='|BAD TERMINATION'
-if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
-  oversubscribe=(--oversubscribe)
-  or_ended=
-fi
+if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then or_ended=; fi
 # killed <rank>: prints a pattern that the output must match if that rank is killed.
 killed() { printf 'Rank %s was killed: its process [0-9]+ on .* Rank [0-9] is in %s' "$1" "$or_ended"; }
 work="$(mktemp -d)"
@@ -59,7 +55,7 @@ job() {
   how="$1" status=0
   rm -f "$ASHLAR_FLIGHT_RECORDS"/*
   shm_files >"$work/shm_before"
-  timeout -k 5 40 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  timeout -k 5 40 "$mpiexec" -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
   seconds=$((SECONDS - begin))
 }
 
@@ -174,7 +170,7 @@ unset ASHLAR_SHARED_MEMORY
 # Ctrl-C sends SIGINT to the launcher.
 transport="shared memory" how=interrupt
 shm_files >"$work/shm_before"
-setsid "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" endless >"$work/out" 2>&1 &
+setsid "$mpiexec" -n 4 "$program" endless >"$work/out" 2>&1 &
 launcher=$!
 for _ in $(seq 100); do
   grep -q training "$work/out" && break
@@ -197,7 +193,7 @@ if unshare -m mount -t tmpfs tmpfs "$work" 2>/dev/null; then
     # shellcheck disable=SC2016
     OPTIONS="$1" FOLDER="$work/disk" unshare -m bash -c \
       'mount -t tmpfs -o $OPTIONS tmpfs "$FOLDER" && exec "$@"' run \
-      timeout 40 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" save "$work/disk" >"$work/out" 2>&1 || status=$?
+      timeout 40 "$mpiexec" -n 4 "$program" save "$work/disk" >"$work/out" 2>&1 || status=$?
     seconds=$((SECONDS - begin))
   }
   mounted size=4k

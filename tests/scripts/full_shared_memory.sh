@@ -14,8 +14,6 @@ program="${ASHLAR_BINARY_DIR:?run by CTest}/tests/program_failing_rank"
 command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 unshare -m mount -t tmpfs -o size=6m tmpfs /dev/shm 2>/dev/null ||
   { echo "a file system cannot be mounted over /dev/shm here"; exit 77; }
-oversubscribe=()
-if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
 # run <size of /dev/shm>: runs the program on 4 ranks, without any other fault. Sets the variables
 # output and status.
@@ -24,7 +22,7 @@ run() {
   # shellcheck disable=SC2016
   output="$(SIZE="$1" timeout 60 unshare -m bash -c \
     'mount -t tmpfs -o size=$SIZE tmpfs /dev/shm && exec "$@"' run \
-    "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" none 2>&1)" || status=$?
+    "$mpiexec" -n 4 "$program" none 2>&1)" || status=$?
 }
 demand() {
   if ! "$@"; then

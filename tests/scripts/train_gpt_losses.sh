@@ -5,10 +5,10 @@
 # Trains with one seed for 20 steps. The loss of every step must agree within a relative difference
 # of 1e-4 on 1, 2, 3, 4, 6 and 8 ranks, with the data, tensor and searched layouts and with two
 # hand-written plans.
-# Pipelines must have the same losses as one rank under all schedules but dual_pipe_v. A pipeline
-# must also write the same sample text as one rank, although only the single rank uses a cache of
-# keys and values. train_gpt must accept plans that examples/plan writes. A small Llama must have
-# the same losses on 1, 2 and 4 ranks.
+# Pipelines must have the same losses as one rank under all schedules. A pipeline must also write
+# the same sample text as one rank, although only the single rank uses a cache of keys and values.
+# train_gpt must accept plans that examples/plan writes. A small Llama must have the same losses on
+# 1, 2 and 4 ranks.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -35,11 +35,16 @@ steps=4
 losses 1 gpu=1 data
 cp "$work/losses" "$work/reference"
 plain=("${training[@]}")
-for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 delayed zb_v; do
+for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 delayed; do
   training=("${plain[@]}" --pipeline 2 --schedule "$schedule")
   compare 2 gpu=2 auto
   compare 4 node=2,gpu=2 auto
 done
+training=("${plain[@]}" --pipeline 2 --schedule zb_v)
+compare 4 node=2,gpu=2 auto
+# dual_pipe_v needs at least two micro-batches for each part.
+training=("${plain[@]}" --pipeline 2 --schedule dual_pipe_v)
+compare 2 gpu=2 auto
 training=("${plain[@]}" --pipeline auto)
 compare 4 node=2,gpu=2 auto
 # Here the search divides the 24 sequences of a step into micro-batches, and the net into stages. A

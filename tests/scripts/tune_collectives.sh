@@ -16,15 +16,8 @@ done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# says <text> <command>...: demands that the output contains the text, and returns the command's
-# exit status.
-says() {
-  local text="$1" status=0
-  shift
-  "$@" >"$work/output" 2>&1 || status=$?
-  grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
-  return "$status"
-}
+# shellcheck source=tests/support/says.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/says.sh"
 
 for ranks in 1 2 3 4; do
   says "rows in $work/table$ranks" "$mpiexec" -n "$ranks" "$tune" "$work/table$ranks" 0 24,1KiB,1MiB
@@ -36,9 +29,9 @@ ASHLAR_COLLECTIVES="$work/table4" says "all results right" \
 
 # A failure must leave the file unchanged.
 echo "all-gather 2 0 any tree" >"$work/bad"
-if says "cannot be written" "$mpiexec" -n 2 "$tune" "$work/no/such/folder" 0 1KiB; then exit 1; fi
-if says "not a size" "$mpiexec" -n 2 "$tune" "$work/bad" 0 1cow; then exit 1; fi
+refuses "cannot be written" "$mpiexec" -n 2 "$tune" "$work/no/such/folder" 0 1KiB
+refuses "not a size" "$mpiexec" -n 2 "$tune" "$work/bad" 0 1cow
 grep -q tree "$work/bad"
-if ASHLAR_COLLECTIVES="$work/bad" says "line 1: 'tree' is not an algorithm" \
-  "$mpiexec" -n 2 "$user" --sizes 4KiB --trials 1; then exit 1; fi
+ASHLAR_COLLECTIVES="$work/bad" refuses "line 1: 'tree' is not an algorithm" \
+  "$mpiexec" -n 2 "$user" --sizes 4KiB --trials 1
 echo "tables are written, read and refused"

@@ -6,15 +6,19 @@
 // same α and β. The bandwidths of the cluster are computed from β (platform.cpp), and the time of
 // each message from α (message_costs.hpp).
 //
-//   NAME           a machine of machine/presets.hpp, or one of this file
-//   latency:NAME   with α as a latency of the links
-//   pairs:NAME     with a separate link between every two ranks
-//   NAME+NAME      nodes of two kinds in turn. Plans are made for the machine that has the slower
-//                  one of the two values of each property (machine/slowest.hpp).
-//   flow:NAME      with a limit for each flow between nodes: an eighth of the bandwidth of a node's
-//                  link
-//   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
-//                  messages take t / 16 seconds here.
+//   NAME              a machine of machine/presets.hpp, or one of the next three
+//   bandwidth         two tiers with nearly free messages, on which plans have as many steps as
+//                     possible
+//   half_bandwidth    the same with links that are half as fast
+//   slow:p3_8xlarge   links that are 64 times slower, for tensors that are 64 times smaller
+//   latency:NAME      with α as a latency of the links
+//   pairs:NAME        with a separate link between every two ranks
+//   NAME+NAME         nodes of two kinds in turn. Plans are made for the machine that has the
+//                     slower one of the two values of each property (machine/slowest.hpp).
+//   flow:NAME         with a limit for each flow between nodes: an eighth of the bandwidth of a
+//                     node's link
+//   NAME/16           with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as
+//                     many messages take t / 16 seconds here.
 
 #include <string>
 #include <string_view>
@@ -59,7 +63,6 @@ inline ashlar::machine machine_named(std::string_view name) {
   }
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
-  // The links are 64 times slower, for tensors that are 64 times smaller.
   if (name == "slow:p3_8xlarge") {
     auto m = ashlar::machines::p3_8xlarge;
     m.intra.beta *= 64;
@@ -71,8 +74,6 @@ inline ashlar::machine machine_named(std::string_view name) {
     part = std::stod(std::string(name.substr(slash + 1)));
     name = name.substr(0, slash);
   }
-  // A machine with two tiers and nearly free messages, on which plans have as many steps as
-  // possible.
   ashlar::machine m{{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
   if (auto const* const found = ashlar::find_machine(name)) m = *found;
   else if (name == "half_bandwidth") m.intra.beta *= 2, m.inter.beta *= 2;

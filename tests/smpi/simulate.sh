@@ -27,6 +27,7 @@ while [ $# -gt 0 ]; do
     --expect) expect="$2"; shift 2 ;;
     --smpirun) smpirun="$2"; shift 2 ;;
     -h | --help) usage; exit 0 ;;
+    -*) printf 'simulate.sh: unknown option %s\n' "$1" >&2; usage >&2; exit 2 ;;
     *) break ;;
   esac
 done

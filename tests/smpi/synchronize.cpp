@@ -43,16 +43,9 @@ namespace search = ashlar::search;
 namespace step = ashlar::step;
 namespace sync = ashlar::sync;
 
-/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
-/// communication that no computation hides. The simulated seconds are those of the slowest rank and
-/// are valid on rank 0 only.
-struct step_seconds {
-  double predicted, simulated, exposed;
-};
-
 template <class Net>
-step_seconds train(Net const& net, ashlar::mesh const& m, search::plan const& plan,
-                   std::int64_t samples, std::int64_t features, double pieces) {
+timed_step train(Net const& net, ashlar::mesh const& m, search::plan const& plan,
+                 std::int64_t samples, std::int64_t features, double pieces) {
   slow_work how;
   auto model = place_slowed<float>(net, m, plan, 7, how);
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{});
@@ -68,16 +61,6 @@ step_seconds train(Net const& net, ashlar::mesh const& m, search::plan const& pl
   double slowest = 0;
   MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   return {when.seconds, slowest, when.exposed};
-}
-
-/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
-/// times as long as its communication.
-ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
-                          double ratio) {
-  m.flops = 1e9;
-  auto const when = step::timeline_of(step::build(net, plan, m), m);
-  m.flops *= when.work / (ratio * when.communication);
-  return m;
 }
 
 }  // namespace

@@ -11,9 +11,29 @@
 #include <smpi/simulated.hpp>
 #include <support/strategies.hpp>
 
+#include <ashlar/step/build.hpp>
 #include <ashlar/step/program.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace ashlar_test {
+
+/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
+/// communication that no computation hides. The simulated seconds are those of the slowest rank and
+/// are valid on rank 0 only.
+struct timed_step {
+  double predicted, simulated, exposed;
+};
+
+/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
+/// times as long as its communication.
+inline ashlar::machine with_work(ashlar::search::problem const& net,
+                                 ashlar::search::plan const& plan, ashlar::machine m,
+                                 double ratio) {
+  m.flops = 1e9;
+  auto const when = ashlar::step::timeline_of(ashlar::step::build(net, plan, m), m);
+  m.flops *= when.work / (ratio * when.communication);
+  return m;
+}
 
 /// Returns the machine `m` with each α increased by the time of the 16 bytes that SMPI adds to each
 /// message.

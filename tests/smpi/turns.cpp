@@ -57,17 +57,10 @@ namespace step = ashlar::step;
 
 constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
 
-/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
-/// communication that no computation hides.
-struct step_seconds {
-  double predicted, simulated, exposed;
-};
-
-/// Trains a step in which `turns` micro-batches take turns. The simulated seconds are those of the
-/// slowest rank and are valid on rank 0 only.
+/// Trains a step in which `turns` micro-batches take turns.
 template <class Net>
-step_seconds train(Net const& net, ashlar::mesh const& m, search::problem problem,
-                   search::plan plan, int turns, arguments const& given, int even_experts) {
+timed_step train(Net const& net, ashlar::mesh const& m, search::problem problem, search::plan plan,
+                 int turns, arguments const& given, int even_experts) {
   problem.interleaved = turns;
   search::predict(plan, problem, m.machine());
   slow_work how;
@@ -107,16 +100,6 @@ search::plan named_plan(std::string const& name, search::problem const& net,
       });
 }
 
-/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
-/// times as long as its communication.
-ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
-                          double ratio) {
-  m.flops = 1e9;
-  auto const when = step::timeline_of(step::build(net, plan, m), m);
-  m.flops *= when.work / (ratio * when.communication);
-  return m;
-}
-
 template <class Net>
 void compare(Net const& net, ashlar::mesh const& m, search::problem const& problem,
              arguments const& given, int even_experts, verdict& all) {
@@ -133,7 +116,7 @@ void compare(Net const& net, ashlar::mesh const& m, search::problem const& probl
     priced.flops = 1e9;
     auto const plan = from_rank_0([&] { return named_plan(name, problem, t, priced); });
     m.set_machine(with_work(problem, plan, links, std::stod(given.rest[k])));
-    step_seconds alone{};
+    timed_step alone{};
     for (int const turns : {1, 2, 4}) {
       auto const took = train(net, m, problem, plan, turns, given, even_experts);
       if (m.rank() != 0) continue;

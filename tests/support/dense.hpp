@@ -36,6 +36,19 @@ struct dense {
   double operator()(index const& i) const { return values[offset(i)]; }
 };
 
+/// Returns x with f(v) in the place of each value v.
+template <class F>
+dense mapped(dense x, F f) {
+  for (auto& v : x.values) v = f(v);
+  return x;
+}
+/// Returns f(v, w) of the values v of x and w of y, element by element.
+template <class F>
+dense mapped(dense x, dense const& y, F f) {
+  for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = f(x.values[i], y.values[i]);
+  return x;
+}
+
 /// Calls visit(i) for every index of the box [0, extents), with the last dimension varying fastest.
 template <class Visit>
 void for_each_index(index const& extents, Visit visit) {

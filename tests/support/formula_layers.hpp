@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Layers that are written by hand in the library, and the same layers written as formulas.
+// Layers written as formulas. The library has the same layers written by hand, except the last one.
 
 #include <ashlar/device/function.hpp>
 #include <ashlar/nn/activation.hpp>
@@ -62,6 +62,14 @@ constexpr auto sigmoid() {
 /// Like nn::flatten, for an x of three dims.
 constexpr auto flatten() {
   return nn::formula("flatten", [](auto x) { return flatten<1, 2>(x); });
+}
+/// The product of x with the matrix w + a b, where a and b are thin matrices. All three matrices
+/// are weights.
+constexpr auto low_rank(std::int64_t features, std::int64_t rank) {
+  return nn::formula(
+      "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
+      nn::weight("w", {features, features}), nn::weight("a", {features, rank}),
+      nn::weight("b", {rank, features}));
 }
 
 }  // namespace ashlar_test::as_formula

@@ -31,6 +31,14 @@ using ashlar::reduction;
 
 inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
 
+/// Returns whether both placements split the same dimensions along the same axes, in the same
+/// order. An axis on which one placement is partial may be replicated in the other placement.
+inline bool same_splits(placement const& p, placement const& q) {
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
+  return true;
+}
+
 /// A mesh, given by the extents of its axes. Ranks are numbered in row-major order: the coordinate
 /// on the last axis varies fastest.
 struct naive_mesh {

@@ -42,6 +42,10 @@ inline constexpr ashlar::machine even_machine{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1
 /// A machine on which messages cost so much that gradients share buckets.
 inline constexpr ashlar::machine slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
 
+/// A machine whose ranks compute so slowly that a forward pass takes longer than the renewals of
+/// parameters that run beside it.
+inline constexpr ashlar::machine slow_computation{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
+
 /// Returns mesh topologies of n ranks: one axis, two axes for each pair of factors of n, and for
 /// some n also topologies with three axes or with an axis of extent 1.
 inline std::vector<ashlar::topology> topologies(int n) {

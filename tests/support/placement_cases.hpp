@@ -41,8 +41,8 @@ inline std::vector<index> factorizations(int n) {
     if (rest == 1 && !extents.empty()) all.push_back(extents);
     if (extents.size() == 4) return;
     for (int e = 1; e <= rest; ++e) {
-      bool const prime = e > 5 && (e == 7 || e == 11 || e == 13);
-      if (rest % e != 0 || (e > 5 && !prime)) continue;
+      bool const is_extent = e <= 5 || e == 7 || e == 11 || e == 13;
+      if (rest % e != 0 || !is_extent) continue;
       index longer = extents;
       longer.push_back(e);
       self(self, longer, rest / e);

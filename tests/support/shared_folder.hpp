@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,9 +17,7 @@ namespace ashlar_test {
 class shared_folder {
  public:
   shared_folder() {
-    std::int64_t number = 0;
-    if (world_rank() == 0) own_.emplace(), number = ::getpid();
-    MPI_Bcast(&number, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    if (world_rank() == 0) own_.emplace();
     std::string name = world_rank() == 0 ? own_->path().string() : "";
     int length = static_cast<int>(name.size());
     MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);

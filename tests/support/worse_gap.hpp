@@ -9,7 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
+namespace ashlar_test {
+
 /// Returns the larger one of two errors, or infinity if `gap` is NaN.
 inline double worse_gap(double worst, double gap) {
   return std::isnan(gap) ? HUGE_VAL : std::max(worst, gap);
 }
+
+}  // namespace ashlar_test

@@ -53,7 +53,7 @@ TEST_CASE("attention with a cache equals attention to whole sequences") {
         double apart = 0;
         for (std::int64_t b = 0; b < batch; ++b)
           for (std::int64_t i = 0; i < n * e.out_token(); ++i)
-            apart = worse_gap(
+            apart = ashlar_test::worse_gap(
                 apart,
                 std::abs(
                     out[static_cast<std::size_t>(b * n * e.out_token() + i)] -

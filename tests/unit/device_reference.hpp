@@ -45,7 +45,7 @@ double distance(std::vector<T> const& actual, std::vector<T> const& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     double const wanted = static_cast<double>(expected[i]);
     double const gap = std::abs(static_cast<double>(actual[i]) - wanted) / (1 + std::abs(wanted));
-    worst = worse_gap(worst, gap);
+    worst = ashlar_test::worse_gap(worst, gap);
   }
   return worst;
 }

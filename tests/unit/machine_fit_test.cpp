@@ -55,8 +55,6 @@ std::vector<gemm_sample> products(double flops, double half, double noise, unsig
   return samples;
 }
 
-bool has(std::string const& text, char const* part) { return text.find(part) != text.npos; }
-
 }  // namespace
 
 TEST_CASE("alpha and beta are recovered exactly without noise") {

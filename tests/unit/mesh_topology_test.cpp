@@ -7,6 +7,7 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 #include <support/naive_placement.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -17,13 +18,9 @@ using ashlar::axis_list, ashlar::parse_topology, ashlar::topology;
 namespace {
 
 std::string topology_message(std::string const& text) {
-  try {
-    parse_topology(text);
-  } catch (ashlar::error const& e) {
-    CHECK(e.operation() == "parse_topology");
-    return e.what();
-  }
-  return "";
+  auto const message = message_of([&] { parse_topology(text); });
+  CHECK(message.starts_with("parse_topology: "));
+  return message;
 }
 
 }  // namespace

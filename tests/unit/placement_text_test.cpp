@@ -8,6 +8,7 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 #include <support/naive_placement.hpp>
 
 #include <ashlar/placement/text.hpp>
@@ -18,13 +19,9 @@ using ashlar::broadcast, ashlar::parse_placement, ashlar::partial, ashlar::split
 namespace {
 
 std::string placement_message(std::string const& text) {
-  try {
-    parse_placement(text);
-  } catch (ashlar::error const& e) {
-    CHECK(e.operation() == "parse_placement");
-    return e.what();
-  }
-  return "";
+  auto const message = message_of([&] { parse_placement(text); });
+  CHECK(message.starts_with("parse_placement: "));
+  return message;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 // - report the true cost of its plan.
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 #include <support/relative.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -26,19 +27,6 @@ namespace {
 using ashlar::parse_topology;
 using doctest::Approx;
 using search::ending;
-
-std::string message(auto const& f) {
-  try {
-    f();
-  } catch (ashlar::error const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
-bool says(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// Checks that the costs in a result agree with its plan and with its lower bound.
 void check_claims(search::problem const& net, search::search_result const& r,
@@ -111,7 +99,7 @@ TEST_CASE("every algorithm obeys a memory limit, with the dual's bound, so a gap
       best = optimal(net, t, m).seconds;
     } catch (ashlar::error const&) {
       for (auto const& a : search::algorithms())
-        CHECK(says(message([&] { a.run(net, t, m, {.evaluations = 10}); }), "least possible"));
+        CHECK(has(message_of([&] { a.run(net, t, m, {.evaluations = 10}); }), "least possible"));
       continue;
     }
     ++limited;
@@ -137,8 +125,8 @@ TEST_CASE("random search excludes plans over the limit, and reports if it drew n
   search::chain_model<-1> model(net, t, m, search::any_choice{}, search::pruning::keep_all);
   ashlar::scratch<int> lean(static_cast<std::size_t>(net.size()));
   m.memory = search::detail::least_memory(model, lean).bytes;
-  CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
-             "no plan that fits"));
+  CHECK(has(message_of([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
+            "no plan that fits"));
   // Random and exhaustive search may evaluate plans that do not fit in memory. The other algorithms
   // start at a plan that fits, and visit only such plans.
   for (auto const& a : search::algorithms()) {
@@ -228,7 +216,7 @@ TEST_CASE("a cancelled search returns its best so far, or says that it has none"
     CHECK(r.plan.seconds == best);
     check_claims(net, r, m);
     // This run is cancelled before it finds its first plan.
-    CHECK(says(message([&] { a.run(net, t, m, o); }), "cancelled"));
+    CHECK(has(message_of([&] { a.run(net, t, m, o); }), "cancelled"));
   }
 }
 
@@ -246,7 +234,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
     check_claims(net, few, m);
     auto const brief = a.run(net, t, m, {.seconds = 1e-9});
     CHECK(brief.how == ending::out_of_budget);
-    CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
+    CHECK(has(message_of([&] { a.run(net, t, m, {}); }), "Give it a budget"));
   }
   // The search trusts a lower bound that the caller gives, and ends when a plan reaches this bound.
   double const known = optimal(net, t, m).seconds;
@@ -308,11 +296,11 @@ TEST_CASE("a filter narrows every algorithm in the same way") {
     check_claims(net, r, m);
     CHECK(r.plan.seconds == relative(best));
     for (int i = 0; i < net.size(); ++i) CHECK(odd(i, r.plan[i]));
-    CHECK(says(message([&] {
-                 a.run(net, t, m,
-                       {.evaluations = 10, .permits = [](int i, auto const&) { return i != 1; }});
-               }),
-               "layer 1 (gelu)"));
+    CHECK(has(message_of([&] {
+                a.run(net, t, m,
+                      {.evaluations = 10, .permits = [](int i, auto const&) { return i != 1; }});
+              }),
+              "layer 1 (gelu)"));
   }
 }
 
@@ -331,17 +319,17 @@ TEST_CASE("another plan is appraised with its gap, and refused if it does not fi
   auto wrong = data;
   wrong.choices[2].y = wrong.choices[2].dy;
   wrong.choices[2].y.axis[0] = ashlar::partial();
-  CHECK(says(message([&] { appraise(net, wrong, m); }),
-             "element 2 (layer_norm) has a placement that"));
+  CHECK(has(message_of([&] { appraise(net, wrong, m); }),
+            "element 2 (layer_norm) has a placement that"));
   wrong = data;
   REQUIRE(net[1].kind == search::element_kind::residual_begin);
   for (auto const& c : search::layer_choices(net.spec(1), t))
     if (!(c == data[1])) wrong.choices[1] = c;
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "begins its residual"));
+  CHECK(has(message_of([&] { appraise(net, wrong, m); }), "begins its residual"));
   wrong.choices.pop_back();
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give a plan of this net"));
+  CHECK(has(message_of([&] { appraise(net, wrong, m); }), "Give a plan of this net"));
   m.memory = data.memory - 1;
-  CHECK(says(message([&] { appraise(net, data, m); }), "more than the"));
+  CHECK(has(message_of([&] { appraise(net, data, m); }), "more than the"));
   check_claims(net, appraise(net, optimal(net, t, m), m), m);
 }
 
@@ -368,13 +356,13 @@ TEST_CASE("a plan that is faster than the bound of the listed choices has no bou
 
 TEST_CASE("a net without layers is refused; an unknown name lists the known") {
   for (auto const& a : search::algorithms()) {
-    CHECK(says(message([&] { a.run({}, parse_topology("a=2"), {}, {.evaluations = 10}); }),
-               "the chain has no layers"));
+    CHECK(has(message_of([&] { a.run({}, parse_topology("a=2"), {}, {.evaluations = 10}); }),
+              "the chain has no layers"));
     CHECK((search::algorithm_named(a.name).run == a.run));
   }
-  auto const text = message([] { search::algorithm_named("simplex"); });
-  CHECK(says(text, "\"simplex\""));
-  CHECK(says(text, "exact, exhaustive, random_search, metropolis_hastings, coordinate_descent"));
+  auto const text = message_of([] { search::algorithm_named("simplex"); });
+  CHECK(has(text, "\"simplex\""));
+  CHECK(has(text, "exact, exhaustive, random_search, metropolis_hastings, coordinate_descent"));
 }
 
 }  // namespace
