@@ -68,6 +68,21 @@ TEST_CASE("a mesh that does not match the world names both numbers, on every ran
                 message);
 }
 
+TEST_CASE("ranks that give different topologies all get an error") {
+  int const n = world_size();
+  if (n == 1) return;
+  ashlar::topology const common{{"gpu", n}};
+  // The last topology has another number of ranks.
+  for (ashlar::topology const& other :
+       {ashlar::topology{{"rank", n}}, ashlar::topology{{"gpu", n}, {"one", 1}},
+        ashlar::topology{{"gpu", n, ashlar::link_tier::inter_node}},
+        ashlar::topology{{"gpu", n + 1}}})
+    for (auto const on : {transport::shared_memory, transport::messages})
+      CHECK(message_of([&] { mesh_on(on, world_rank() == 1 ? other : common); }) ==
+            "mesh: the ranks give different topologies: rank 1 has another one than rank 0. All "
+            "ranks of a mesh must agree on it.");
+}
+
 TEST_CASE("ranks are row-major, last axis fastest") {
   int const n = world_size();
   int const outer = n % 2 == 0 ? 2 : 1;

@@ -10,6 +10,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
+
+#include <ashlar/placement/axis_placement.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
@@ -24,4 +29,25 @@ constexpr bool all_agree(std::array<std::int64_t, 2> const& maxima) {
   return maxima[0] == ~maxima[1];
 }
 
+namespace detail {
+
+/// Throws ashlar::error of `operation` on every rank if `value` is not the same on all `ranks`
+/// ranks. `fault` says in the error what differs. `rank` is this rank. `reduce(op, span)` replaces
+/// values by their sums, maxima or minima over all ranks. Communicates: an all-reduce of 16 bytes,
+/// and two more of 8 bytes before an error.
+template <class Reduce>
+void require_agreement(std::uint64_t value, int rank, int ranks, char const* operation,
+                       char const* fault, Reduce const& reduce) {
+  auto bounds = bounds_of(value);
+  reduce(reduction::max, std::span<std::int64_t>(bounds));
+  if (all_agree(bounds)) return;
+  std::int64_t expected = rank == 0 ? static_cast<std::int64_t>(value) : 0;
+  reduce(reduction::sum, std::span<std::int64_t>(&expected, 1));
+  std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks : rank;
+  reduce(reduction::min, std::span<std::int64_t>(&other, 1));
+  throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
+                             " has another one than rank 0. All ranks of a mesh must agree on it.");
+}
+
+}  // namespace detail
 }  // namespace ashlar

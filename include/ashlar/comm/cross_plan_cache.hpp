@@ -68,8 +68,8 @@ cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& 
     if (std::find(target.ranks.begin(), target.ranks.end(), r) != target.ranks.end())
       throw error("redistribute",
                   "from mesh " + to_string(source.axes) + " to mesh " + to_string(target.axes) +
-                      ": both have the same rank. A tensor crosses between parts without common "
-                      "ranks.");
+                      ": both have rank " + std::to_string(r) +
+                      " of the whole mesh. A tensor crosses between parts without common ranks.");
   auto p = prepared_for(
       plan_cross_mesh(extents, element_size, source, from, target, to, whole, m, choice), whole,
       rank);

@@ -51,9 +51,10 @@ class basic_mesh {
   using settings = typename backend::settings;
 
   /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the number of
-  /// ranks differs from the topology's, if the ranks give different or invalid machines, or if they
-  /// were built with different versions of ashlar. Also throws on every rank if the shared-memory
-  /// settings or the environment variables of any rank are invalid.
+  /// ranks differs from the topology's, if the ranks give different topologies, if they give
+  /// different or invalid machines, or if they were built with different versions of ashlar. Also
+  /// throws on every rank if the shared-memory settings or the environment variables of any rank
+  /// are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings());
@@ -68,10 +69,11 @@ class basic_mesh {
   template <class Tag = void>
   auto part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
     using tag = tagged_by<Processor, Tag>;
-    auto const what = part_within(whole(), as_part(), ranks, axes);
-    auto const text = to_string(what);
+    // The ranks agree before part_within refuses a wrong part, which all of them then do.
+    auto const text = to_string(mesh_part{axes, ranks});
     require_agreement(content_hash(text.data(), text.size()), "mesh",
                       "the ranks ask for different parts of the mesh");
+    auto const what = part_within(whole(), as_part(), ranks, axes);
     return basic_mesh<tag>(std::make_shared<mesh_state<tag>>(state_, what));
   }
   /// Returns one part for each index along the axis named `axis`, with the other axes of this mesh.
@@ -143,14 +145,8 @@ class basic_mesh {
   /// none of them. In the checked mode, the ranks compare them like other transfers.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     if (!is_here()) return;
-    auto bounds = bounds_of(value);
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(bounds));
-    if (all_agree(bounds)) return;
-    std::int64_t expected = rank() == 0 ? static_cast<std::int64_t>(value) : 0;
-    reduce(*state_->plain, reduction::sum, std::span<std::int64_t>(&expected, 1));
-    std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks() : rank();
-    reduce(*state_->plain, reduction::min, std::span<std::int64_t>(&other, 1));
-    detail::refuse_disagreement(operation, fault, other);
+    auto const all = [this](reduction op, auto values) { reduce(*state_->plain, op, values); };
+    detail::require_agreement(value, rank(), ranks(), operation, fault, all);
   }
 
   /// Replaces `values` by their sums, maxima or minima over all ranks. Every rank gives the same
@@ -376,7 +372,7 @@ template <class Processor>
 basic_mesh<Processor>::basic_mesh(world ranks, ashlar::topology const& t, ashlar::machine const& m,
                                   settings const& wanted) {
   int const size = backend::size_of(ranks), rank = backend::rank_in(ranks);
-  detail::require_ranks(t, size);
+  backend::require_topology(ranks, t);
   state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
                                                    rank);
   state_->priced_on = m;

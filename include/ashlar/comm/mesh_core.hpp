@@ -78,14 +78,6 @@ inline void refuse_forbidden_crossing(mesh_core const& m) {
                         "mesh was requested.");
 }
 
-/// Throws the error of mesh::require_agreement. The error says that the value of rank `other`
-/// differs from that of rank 0.
-[[noreturn]] inline void refuse_disagreement(char const* operation, char const* fault,
-                                             std::int64_t other) {
-  throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
-                             " has another one than rank 0. All ranks of a mesh must agree on it.");
-}
-
 /// Throws ashlar::error if `m` is a part of another mesh, because only whole meshes have mailboxes.
 inline void require_whole(mesh_core const& m) {
   if (m.parent == nullptr) return;

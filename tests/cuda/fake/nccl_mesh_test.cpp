@@ -47,7 +47,7 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   for (int ranks : {1, 4}) fake::all_ranks(ranks, several_meshes);
 }
 
-TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
+TEST_CASE("a machine or a topology that differs, and a mesh of another number of ranks") {
   for (auto const& text : fake::run_ranks(
            3,
            [&](world const& w) {
@@ -58,6 +58,13 @@ TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
            },
            std::chrono::seconds(60)))
     CHECK(has(text, "the ranks give different machines"));
+  for (auto const& text : fake::run_ranks(
+           4,
+           [&](world const& w) {
+             mesh const m(w, w.rank() == 1 ? ashlar::topology{{"gpu", 4}} : square);
+           },
+           std::chrono::seconds(60)))
+    CHECK(has(text, "the ranks give different topologies: rank 1 has another one than rank 0."));
   for (auto const& text : fake::run_ranks(
            2,
            [&](world const& w) {
@@ -99,6 +106,19 @@ TEST_CASE("all ranks sum by the method of rank 0, and a wrong method is an error
            },
            std::chrono::seconds(60)))
     CHECK(has(text, "mesh: on rank 0: ASHLAR_NCCL_SUMS is 'fast'. Give library or ordered."));
+}
+
+TEST_CASE("wrong options of products are an error on all ranks") {
+  for (std::string const name : {"ASHLAR_CUDA_TF32", "ASHLAR_CUDA_TUNE"}) {
+    variables const set({{name.c_str(), "yes"}, {"ASHLAR_CHECK", "off"}});
+    for (auto const& text : fake::run_ranks(
+             2,
+             [](world const& w) {
+               mesh const m(w, {{"gpu", 2}});
+             },
+             std::chrono::seconds(60)))
+      CHECK(text == "mesh: on rank 0: " + name + " is 'yes'. Set it to on or off.");
+  }
 }
 
 TEST_CASE("the environment of one rank without MPI") {

@@ -9,9 +9,12 @@
 #include <memory>
 #include <utility>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/mpi/mailbox.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/comm/mpi/waiting.hpp>
@@ -19,6 +22,8 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/comm/mpi/communicator.hpp>
@@ -82,6 +87,21 @@ class backend {
     int size = 0;
     MPI_Comm_size(comm, &size);
     return size;
+  }
+  /// Throws ashlar::error on every rank if the ranks give different topologies, or if the topology
+  /// has another number of ranks than `comm`. Collective over `comm`: an all-reduce of 16 bytes,
+  /// and two more of 8 bytes before an error. Transfers of the mesh could not compare topologies,
+  /// since ranks with different ones would wait at different slots of the shared memory.
+  static void require_topology(MPI_Comm comm, topology const& t) {
+    int const rank = rank_in(comm), ranks = size_of(comm);
+    auto const text = to_string(t);
+    ashlar::detail::require_agreement(
+        content_hash(text.data(), text.size()), rank, ranks, "mesh",
+        "the ranks give different topologies", [comm](reduction op, auto values) {
+          check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
+                              MPI_INT64_T, operation_of(op), comm));
+        });
+    ashlar::detail::require_ranks(t, ranks);
   }
   static shared::settings default_settings() { return shared::from_environment(); }
 

@@ -36,7 +36,7 @@ class backend {
   /// `w` must have as many ranks as `t`.
   backend(nccl::world const& w, topology const& t, sums how)
       : world_(w), topology_(t), how_(how), memory_(pool_, stream_),
-        products_(pool_, stream_, cuda::gemm_options_from_environment()) {}
+        products_(pool_, stream_, product_options()) {}
   backend(backend const&) = delete;
   backend& operator=(backend const&) = delete;
 
@@ -49,7 +49,15 @@ class backend {
     fault_of([&] { wanted = sums_from_environment(); });
     return wanted;
   }
-  static void check_variables() { sums_from_environment(); }
+  static void check_variables() {
+    sums_from_environment();
+    cuda::gemm_options_from_environment();
+  }
+  /// Throws ashlar::error if the topology has another number of ranks than `w`. make_transport()
+  /// compares the topologies of the ranks.
+  static void require_topology(nccl::world const& w, topology const& t) {
+    ashlar::detail::require_ranks(t, w.size());
+  }
 
   cuda::processor processor() { return {stream_.get(), &products_}; }
   /// Returns the device memory. Released blocks are reused in the order of the compute stream.
@@ -60,19 +68,29 @@ class backend {
   void explain_by(std::shared_ptr<watch::watchdog> const& mesh) {
     transport_.lock()->queue()->explain_by(mesh);
   }
-  /// Creates the transport of the mesh. All ranks sum by the method that rank 0 wants. Collective
-  /// over the mesh: one broadcast of 4 bytes.
+  /// Creates the transport of the mesh. All ranks sum by the method that rank 0 wants. Throws
+  /// ashlar::error on every rank if the ranks give different topologies. Collective over the mesh:
+  /// a broadcast of 4 bytes and an all-reduce of 16 bytes, and before an error two more of 8 bytes.
   std::shared_ptr<ashlar::communicator> make_transport() {
     auto const made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
                                                      device_kernels(), how_);
     transport_ = made;
     // With different methods, the ranks would make different calls in the first all-reduce.
     std::int32_t how = how_ == sums::ordered ? 1 : 0;
+    auto const axes = all_axes(topology_.axes());
+    auto const here = topology_.coordinates_of(world_.rank());
     ashlar::detail::carry(*this, operations_, *made, std::span<std::int32_t>(&how, 1),
-                          flat_rooted(collective::broadcast, 1, all_axes(topology_.axes()),
-                                      topology_, topology_.coordinates_of(world_.rank()), 0));
+                          flat_rooted(collective::broadcast, 1, axes, topology_, here, 0));
     how_ = how == 1 ? sums::ordered : sums::library;
     made->set_sums(how_);
+    auto const text = to_string(topology_);
+    ashlar::detail::require_agreement(
+        content_hash(text.data(), text.size()), world_.rank(), world_.size(), "mesh",
+        "the ranks give different topologies", [&](reduction op, auto values) {
+          ashlar::detail::carry(
+              *this, operations_, *made, values,
+              flat_all_reduce(static_cast<std::int64_t>(values.size()), axes, topology_, here, op));
+        });
     return made;
   }
 
@@ -135,6 +153,14 @@ class backend {
   }
 
  private:
+  /// Returns the options of products that the environment asks for. Never throws, for the same
+  /// reason as default_settings().
+  static cuda::gemm_options product_options() {
+    cuda::gemm_options wanted;
+    fault_of([&] { wanted = cuda::gemm_options_from_environment(); });
+    return wanted;
+  }
+
   nccl::world world_;
   topology topology_;
   sums how_;
