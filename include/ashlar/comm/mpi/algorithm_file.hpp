@@ -5,8 +5,8 @@
 
 // The file with a table of algorithms. algorithm_text.hpp describes the format of the file. If the
 // environment variable ASHLAR_COLLECTIVES names a file, the table in this file replaces the default
-// table. When a mesh is created, its first rank reads the file and broadcasts it, so that all ranks
-// have the same table.
+// table. When a whole mesh is created, its first rank reads the file and broadcasts it, so that all
+// ranks have the same table. Parts of the mesh have its table too.
 
 #include <cstdlib>
 #include <fstream>

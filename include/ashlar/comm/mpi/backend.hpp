@@ -26,6 +26,7 @@
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
+#include <ashlar/comm/mpi/algorithm_file.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/comm/mpi/running_crossing.hpp>
 #endif
@@ -110,9 +111,10 @@ class backend {
   operation_queue& operations() { return operations_; }
   watch::flight_record& record() { return record_; }
   std::shared_ptr<ashlar::communicator> make_transport();
-  /// Creates the transport of a part of the mesh. This rank has number `rank` in the part. If
-  /// `rank` is negative, returns null. `operations` is the part's queue, which must outlive the
-  /// transport. Collective over the members of the part.
+  /// Creates the transport of a part of a mesh. `from` is the transport of that mesh, and the part
+  /// gets its table of algorithms. This rank has number `rank` in the part. If `rank` is negative,
+  /// returns null. `operations` is the part's queue, which must outlive the transport. Collective
+  /// over the members of the part.
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
                                                        operation_queue& operations,
                                                        ashlar::communicator& from);
@@ -158,7 +160,8 @@ class backend {
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
-                                        operations_, record_, waiting_);
+                                        operations_, record_, waiting_,
+                                        algorithms_from_environment(handles_.comm()));
 }
 ASHLAR_INLINE std::unique_ptr<pending_operation>
 backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard,
@@ -170,7 +173,7 @@ backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, int rank, operation_queue& operations,
-                        ashlar::communicator&) {
+                        ashlar::communicator& from) {
   if (rank < 0) return nullptr;
   MPI_Group whole = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -181,8 +184,9 @@ backend::make_transport(mesh_part const& part, int rank, operation_queue& operat
   MPI_Group_free(&whole);
   check(status);
   handles_.keep_communicator(comm);
+  auto const& algorithms = static_cast<communicator const&>(from).algorithms();
   return std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_, operations,
-                                        record_, waiting_, part.ranks);
+                                        record_, waiting_, algorithms, part.ranks);
 }
 #endif
 

@@ -22,7 +22,8 @@
 #include <vector>
 
 #include <ashlar/comm/communicator.hpp>
-#include <ashlar/comm/mpi/algorithm_file.hpp>
+#include <ashlar/comm/group_split.hpp>
+#include <ashlar/comm/mpi/algorithm_table.hpp>
 #include <ashlar/comm/mpi/collective_handles.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
@@ -35,21 +36,25 @@ namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
-  /// shards are allocated. All arguments passed by reference must outlive this object. If this is
-  /// the transport of a part of a mesh, rank i of the part is rank ranks[i] of the whole mesh.
+  /// The communicator `comm` must have as many ranks as `t`. `algorithms` must be the same on all
+  /// ranks. `memory` is the arena in which the shards are allocated. All arguments passed by
+  /// reference must outlive this object. If this is the transport of a part of a mesh, rank i of
+  /// the part is rank ranks[i] of the whole mesh.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
-               waiting const& wait, std::vector<int> ranks = {})
-      : topology_(t), algorithms_(algorithms_from_environment(comm)), comm_(comm),
-        ranks_(std::move(ranks)), handles_(&handles), window_(&window), memory_(&memory),
-        operations_(&operations), record_(&record), waiting_(&wait) {
+               waiting const& wait, algorithm_table algorithms, std::vector<int> ranks = {})
+      : topology_(t), algorithms_(std::move(algorithms)), comm_(comm), ranks_(std::move(ranks)),
+        handles_(&handles), window_(&window), memory_(&memory), operations_(&operations),
+        record_(&record), waiting_(&wait) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     here_ = t.coordinates_of(rank);
     first_slot_ = window.reserve_slots(comm, t.axes());
     if (!ranks_.empty()) part_ = record.add_part(t, ranks_, rank);
   }
+
+  /// Returns the table by which the algorithms of messages are chosen.
+  algorithm_table const& algorithms() const { return algorithms_; }
 
   void open(axis_list const& axes) override { group_of(axes); }
 
@@ -237,13 +242,8 @@ class communicator final : public ashlar::communicator {
     unsigned const slot = first_slot_ + set_of(axes);
     bool const has_slot = slot < shared_window::slot_count;
     if (has_slot) window_->obtain_stages(slot);
-    // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's
-    // axes are 0. This color is the same for all members of a group, and different for different
-    // groups.
-    coordinates color = here_;
-    for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
-    check(MPI_Comm_split(comm_, topology_.rank_of(color), topology_.index_in_group(here_, axes),
-                         &g.comm));
+    auto const split = split_of(topology_, here_, axes);
+    check(MPI_Comm_split(comm_, split.color, split.key, &g.comm));
     handles_->keep_communicator(g.comm);
     g.is_on_node = has_slot;
     g.where = spread_of(topology_, axes);

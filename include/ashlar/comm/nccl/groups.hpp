@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The NCCL communicators of a mesh: one per list of axes that transfers use (group.hpp). Each is
-// created on first use and kept until the mesh is destroyed. All ranks run the same program, so
+// The NCCL communicators of a mesh: one per list of axes that transfers use (group_split.hpp). Each
+// is created on first use and kept until the mesh is destroyed. All ranks run the same program, so
 // they create the same communicators in the same order.
 
 #include <map>
 #include <vector>
 
-#include <ashlar/comm/nccl/group.hpp>
+#include <ashlar/comm/group_split.hpp>
 #include <ashlar/comm/nccl/world.hpp>
 
 namespace ashlar::nccl {

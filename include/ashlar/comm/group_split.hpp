@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Determines the groups of ranks along a list of axes, for ncclCommSplit. The members of a group
-// differ only along these axes and are numbered in the order of the list. All ranks of the mesh
-// split at once, each into its own group.
+// Determines the groups of ranks along a list of axes, for MPI_Comm_split and ncclCommSplit. The
+// members of a group differ only along these axes and are numbered in the order of the list. All
+// ranks of the mesh split at once, each into its own group.
 //
 //   color   identifies the group: the rank of the member whose coordinates along the axes are all 0
 //   key     the index of this rank in the group
@@ -17,7 +17,7 @@
 
 #include <ashlar/mesh/text.hpp>
 
-namespace ashlar::nccl {
+namespace ashlar {
 
 struct group_split {
   int color = 0;
@@ -44,4 +44,4 @@ constexpr group_split split_of(topology const& t, coordinates const& here, axis_
   return s;
 }
 
-}  // namespace ashlar::nccl
+}  // namespace ashlar
