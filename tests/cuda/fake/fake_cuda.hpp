@@ -74,5 +74,7 @@ std::vector<logged_message> take_messages(std::string const& name, int rank);
 /// Makes all communicators of this process report `status` from now on. With ncclSuccess, they
 /// report their own status again.
 void fail_communicators(ncclResult_t status);
+/// Makes the next end of a group of messages fail with `status`.
+void fail_group(ncclResult_t status);
 
 }  // namespace fake

@@ -24,6 +24,7 @@ namespace {
 
 std::atomic<int> communicators = 0;
 std::atomic<ncclResult_t> forced = ncclSuccess;
+std::atomic<ncclResult_t> forced_of_group = ncclSuccess;
 
 enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce };
 
@@ -274,6 +275,7 @@ std::vector<logged_message> take_messages(std::string const& name, int rank) {
   return std::exchange(logs[{name, rank}], {});
 }
 void fail_communicators(ncclResult_t status) { forced = status; }
+void fail_group(ncclResult_t status) { forced_of_group = status; }
 }  // namespace fake
 
 extern "C" {
@@ -365,7 +367,13 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 ncclResult_t ncclGroupStart() { return ++depth, ncclSuccess; }
-ncclResult_t ncclGroupEnd() { return --depth > 0 ? ncclSuccess : run_group(); }
+ncclResult_t ncclGroupEnd() {
+  if (depth == 0) std::abort();  // no group has begun
+  if (--depth > 0) return ncclSuccess;
+  ncclResult_t const fault = forced_of_group.exchange(ncclSuccess);
+  if (fault != ncclSuccess) return group.clear(), fault;
+  return run_group();
+}
 
 ncclResult_t ncclSend(void const* from, size_t n, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {

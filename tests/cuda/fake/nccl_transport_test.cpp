@@ -322,6 +322,23 @@ TEST_CASE("a fault of a communicator is an error of the next call") {
   CHECK(fake::live_communicators() == 0);
 }
 
+TEST_CASE("a group of messages whose end fails is not ended again") {
+  ashlar::topology const t{{"gpu", 1}};
+  all_ranks(t, sums::library, [&](rank_of& me) {
+    ashlar::cuda::arena memory(me.memory, me.compute);
+    auto const kernels = device_kernels();
+    auto const said = message_of([&] {
+      library_calls empty(*me.ranks.all, 1, ashlar::element_type::i32, memory, me.compute.get(),
+                          kernels, {0, "gpu", "a test"});
+      empty.group_start();
+      fake::fail_group(ncclSystemError);
+      empty.group_end();
+    });
+    if (!has(said, "a test")) throw std::logic_error(said);
+    me.transport->barrier();
+  });
+}
+
 TEST_CASE("split groups: their members, and one communicator for all ranks of the mesh") {
   ashlar::topology const t{{"pod", 2}, {"one", 1}, {"gpu", 2}};
   auto const at = [&](int rank, ashlar::axis_list const& axes) {

@@ -11,6 +11,9 @@
 // Scratch memory comes from the stream's arena, and the destructor releases it. NCCL before 2.28
 // has no all-to-all. With such versions, a group of sends and receives replaces the all-to-all.
 
+#include <mutex>
+#include <utility>
+
 #include <ashlar/comm/nccl/handle.hpp>
 #include <ashlar/comm/nccl/issue.hpp>
 #include <ashlar/comm/nccl/kernels.hpp>
@@ -45,12 +48,14 @@ class library_calls {
   }
 
   void group_start() {
-    group_ = comm_.hold();
+    auto held = comm_.hold();
     check(ncclGroupStart(), where_);
+    group_ = std::move(held);
   }
   void group_end() {
+    auto held = std::move(group_);  // the group has ended, even if this call reports a fault
     check(ncclGroupEnd(), where_);
-    group_.unlock();
+    held.unlock();
     comm_.settle(where_);
   }
   void send(std::byte const* from, std::int64_t n, int peer) {
