@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include <support/message_of.hpp>
 #include <support/spaced_digits.hpp>
 #include <support/temporary_folder.hpp>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,6 +209,19 @@ TEST_CASE("a flight record is read as it was written") {
             "_" + std::to_string(::getpid()) + "_2.json; ashlar-flight reads it."));
   CHECK(has(watch::write_flight_file((path / "none").string(), 2, ""), "No such file"));
   CHECK(watch::write_flight_file("", 2, "") == "");
+  // The process may write at most 4 bytes to a file. Since the text fits in the buffer of the file,
+  // only the end of the file shows this.
+  struct rlimit before {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit const few{4, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &few);
+  auto const cut = watch::write_flight_file(path.string(), 3, "too long");
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(has(cut, ".json cannot be written: File too large. ASHLAR_FLIGHT_RECORDS names another"));
+  CHECK_FALSE(
+      std::filesystem::exists(path / ("ashlar_flight_3_" + std::to_string(::getpid()) + ".json")));
 }
 
 /// Sends bytes to a UDP port of this host, as any foreign program can.

@@ -98,10 +98,15 @@ ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
     path = name + "_" + std::to_string(i) + ".json";
     file = std::fopen(path.c_str(), "wx");
   }
-  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  int const fault = errno;
-  if (file != nullptr) good = std::fclose(file) == 0 && good;
+  bool const is_open = file != nullptr;
+  bool good = is_open && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int fault = errno;
+  if (is_open && std::fclose(file) != 0 && good) {
+    good = false;
+    fault = errno;
+  }
   if (good) return "The flight record is " + path + "; ashlar-flight reads it.";
+  if (is_open) std::remove(path.c_str());  // a part of a record cannot be read
   return "The flight record " + path + " cannot be written: " + std::strerror(fault) +
          ". ASHLAR_FLIGHT_RECORDS names another folder.";
 } catch (...) {
