@@ -226,22 +226,22 @@ TEST_CASE("wrong settings on one rank are the same error on all ranks") {
   std::string const advice = ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
   for (int const wrong : {0, world_size() - 1}) {
     bool const is_here = world_rank() == wrong;
-    std::string const on = " on rank " + std::to_string(wrong);
+    std::string const on = "mesh: on rank " + std::to_string(wrong);
     for (std::string const text : {"lots", "0x10", "-1", "65TiB"}) {
       scoped_environment const setting("ASHLAR_SHARED_MEMORY", is_here ? text.c_str() : "1MiB");
       CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
-            "mesh: ASHLAR_SHARED_MEMORY is '" + text + "'" + on + advice);
+            on + ": ASHLAR_SHARED_MEMORY is '" + text + "'" + advice);
     }
     ashlar::shared::settings const s{.bytes_per_rank = is_here ? -7 : 1 << 20};
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
-          "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
+          on + ": the requested shared memory is -7 bytes per rank" + advice);
   }
   // If several ranks have wrong settings, the error is about the setting of the lowest of these
   // ranks.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
                                    ("x" + std::to_string(world_rank())).c_str());
   CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
-        "mesh: ASHLAR_SHARED_MEMORY is 'x0' on rank 0" + advice);
+        "mesh: on rank 0: ASHLAR_SHARED_MEMORY is 'x0'" + advice);
 }
 
 TEST_CASE("after an exception dropped a transfer the mesh refuses others instead of waiting") {

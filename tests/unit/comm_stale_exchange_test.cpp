@@ -129,8 +129,8 @@ TEST_CASE("values of two versions are refused") {
   std::vector<std::byte> torn(16 + counting_worker<thread_mailbox>::elements * 4 + 8);
   torn.front() = std::byte{1};
   CHECK(message_of([&] { worker.exchange.take(0, 2, torn); }) ==
-        "stale_exchange: the values of rank 0 are of version 1 at their begin and of 0 at their "
-        "end.");
+        "stale_exchange: the values of rank 0 are of version 1 at their beginning and of 0 at "
+        "their end.");
 }
 
 }  // namespace ashlar_test

@@ -166,7 +166,7 @@ class stale_exchange {
     if (first != last)
       throw error("stale_exchange", "the values of rank " + std::to_string(from) +
                                         " are of version " + std::to_string(first) +
-                                        " at their begin and of " + std::to_string(last) +
+                                        " at their beginning and of " + std::to_string(last) +
                                         " at their end.");
     std::memcpy(to.data(), letter.data() + header, to.size());
     --missing_;

@@ -15,6 +15,7 @@
 
 #include <mpi.h>
 
+#include <ashlar/comm/fault_of.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/shared/settings.hpp>
 
@@ -31,10 +32,10 @@ inline std::string fault_of(shared::settings const& s) {
 
 }  // namespace detail
 
-/// Throws ashlar::error on every rank if `fault` is not empty on any rank. The error has the
-/// `fault` of the first such rank. Collective over `comm`: an all-reduce of 4 bytes, and two
+/// Throws ashlar::error on every rank if `fault` is not empty on any rank. The error names the
+/// first such rank and has its `fault`. Collective over `comm`: an all-reduce of 4 bytes, and two
 /// broadcasts before an error.
-inline void refuse_together(std::string fault, MPI_Comm comm) {
+inline void refuse_together(std::string const& fault, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
@@ -42,23 +43,18 @@ inline void refuse_together(std::string fault, MPI_Comm comm) {
   check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm));
   if (most == 0) return;
   int const first = ranks - most;
-  int length = static_cast<int>(fault.size());
-  check(MPI_Bcast(&length, 1, MPI_INT, first, comm));
-  fault.resize(static_cast<std::size_t>(length));
-  check(MPI_Bcast(fault.data(), length, MPI_CHAR, first, comm));
-  throw error("mesh", fault);
+  throw_fault_of(first, "mesh", fault, [&](auto values) {
+    check(MPI_Bcast(values.data(), static_cast<int>(values.size_bytes()), MPI_BYTE, first, comm));
+  });
 }
 
 /// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 4
 /// bytes and a broadcast of 16 bytes. Throws the same ashlar::error on every rank if the settings
 /// of any rank are invalid.
 inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
   std::string fault = detail::fault_of(mine);
   if (!fault.empty())
-    fault += " on rank " + std::to_string(rank) +
-             ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
+    fault += ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
   refuse_together(fault, comm);
   std::int64_t first[] = {mine.bytes_per_rank, mine.ranks_per_node};
   check(MPI_Bcast(first, 2, MPI_INT64_T, 0, comm));

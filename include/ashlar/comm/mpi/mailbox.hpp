@@ -34,6 +34,7 @@
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/support/exception_watch.hpp>
+#include <ashlar/support/keep_forever.hpp>
 
 namespace ashlar::mpi {
 
@@ -51,9 +52,9 @@ class mailbox final : public pending_operation {
   ~mailbox() override {
     operations_->stop_serving(*this);
     if (watch_.is_passing() || operations_->is_abandoned()) {
-      // MPI may still use the buffers, so they are never freed.
-      new std::vector<letter>(std::move(expected_));
-      new std::vector<letter>(std::move(sent_));
+      // MPI may still use the buffers.
+      keep_forever(std::move(expected_));
+      keep_forever(std::move(sent_));
       return;
     }
     for (auto& e : expected_) {

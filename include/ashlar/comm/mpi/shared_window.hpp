@@ -184,7 +184,7 @@ class shared_window {
     return "the " + std::to_string(members_) + " ranks of a node ask for " + bytes_text(asked) +
            " of shared memory, but its /dev/shm has only " + bytes_text(most) +
            " free. Free or enlarge it, or set ASHLAR_SHARED_MEMORY to fewer bytes per rank or to "
-           "off";
+           "off.";
   }
 
   /// Prints that the ranks of this node share no memory. Prints this once per process, on the first
@@ -194,7 +194,7 @@ class shared_window {
     int rank = 0;
     MPI_Comm_rank(node_, &rank);
     if (rank == 0 && !was_printed)
-      std::fprintf(stderr, "ashlar: WARNING: %s. The ranks use messages now, which are slower.\n",
+      std::fprintf(stderr, "ashlar: WARNING: %s The ranks use messages now, which are slower.\n",
                    why.c_str());
     was_printed = true;
   }
