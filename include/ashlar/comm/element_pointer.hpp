@@ -47,32 +47,26 @@ void reduce_elements(reduction op, strided_block const& b, std::span<void const*
                                b.target_strides);
 }
 
-/// The kernels for elements of type T. Copies treat the elements as `Unsigned`, which is the
-/// unsigned integer type of the same size.
+/// Copies elements as `Unsigned`, which is the unsigned integer type of the same size.
+template <class Unsigned>
+void copy_as(strided_block const& b, void const* source, void* target) {
+  copy(b, static_cast<Unsigned const*>(source), static_cast<Unsigned*>(target));
+}
+/// The same for a range of the elements.
+template <class Unsigned>
+void copy_range_as(strided_block const& b, std::int64_t first, std::int64_t last,
+                   void const* source, void* target, bool packed_source, bool packed_target) {
+  copy_range(b, first, last, static_cast<Unsigned const*>(source), static_cast<Unsigned*>(target),
+             packed_source, packed_target);
+}
+
 template <class T, class Unsigned>
-inline constexpr element_kernels kernels_for{
-    element_type_of<T>, sizeof(T),
-    [](strided_block const& b, void const* source, void* target) {
-      copy(b, static_cast<Unsigned const*>(source), static_cast<Unsigned*>(target));
-    },
-    [](strided_block const& b, std::int64_t first, std::int64_t last, void const* source,
-       void* target, bool packed_source, bool packed_target) {
-      copy_range(b, first, last, static_cast<Unsigned const*>(source),
-                 static_cast<Unsigned*>(target), packed_source, packed_target);
-    },
-    reduce_elements<T>};
+inline constexpr element_kernels kernels_for{element_type_of<T>, sizeof(T), copy_as<Unsigned>,
+                                             copy_range_as<Unsigned>, reduce_elements<T>};
 
 /// The kernels for bytes, which are never reduced.
 inline constexpr element_kernels kernels_for_bytes{
-    element_type::u8, 1,
-    [](strided_block const& b, void const* source, void* target) {
-      copy(b, static_cast<std::uint8_t const*>(source), static_cast<std::uint8_t*>(target));
-    },
-    [](strided_block const& b, std::int64_t first, std::int64_t last, void const* source,
-       void* target, bool packed_source, bool packed_target) {
-      copy_range(b, first, last, static_cast<std::uint8_t const*>(source),
-                 static_cast<std::uint8_t*>(target), packed_source, packed_target);
-    },
+    element_type::u8, 1, copy_as<std::uint8_t>, copy_range_as<std::uint8_t>,
     [](reduction, strided_block const&, std::span<void const* const>, void*) {}};
 
 }  // namespace detail

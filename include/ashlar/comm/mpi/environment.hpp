@@ -52,6 +52,26 @@ class environment {
   fork_watch fork_;
 };
 
+namespace detail {
+
+/// A terminate handler calls this function. It calls end(text), which must end the process, with
+/// the text of the exception that nobody caught.
+template <class End>
+void end_by_exception(End end) {
+  if (auto const current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (std::exception const& e) {
+      end(e.what());
+    } catch (...) {
+      end("the program threw an exception that is not a std::exception");
+    }
+  }
+  end("terminated");
+}
+
+}  // namespace detail
+
 #if ASHLAR_DEFINES(COMM)
 namespace detail {
 /// Says whether this process made the last environment. Its child processes may not call MPI.
@@ -83,18 +103,7 @@ ASHLAR_INLINE void abort(char const* message) {
 namespace detail {
 inline void at_exit() { abort("an exception left the scope of mpi::environment"); }
 
-[[noreturn]] inline void on_terminate() {
-  if (auto const current = std::current_exception()) {
-    try {
-      std::rethrow_exception(current);
-    } catch (std::exception const& e) {
-      abort(e.what());
-    } catch (...) {
-      abort("the program threw an exception that is not a std::exception");
-    }
-  }
-  abort("terminated");
-}
+inline void on_terminate() { end_by_exception(abort); }
 }  // namespace detail
 
 ASHLAR_INLINE environment::environment(int& argc, char**& argv) {

@@ -50,18 +50,7 @@ inline int rank_of_process = -1;  // this rank for error messages, or -1 if it i
   std::_Exit(1);
 }
 
-[[noreturn]] inline void on_terminate() {
-  if (auto const current = std::current_exception()) {
-    try {
-      std::rethrow_exception(current);
-    } catch (std::exception const& e) {
-      end_process(e.what());
-    } catch (...) {
-      end_process("the program threw an exception that is not a std::exception");
-    }
-  }
-  end_process("terminated");
-}
+inline void on_terminate() { mpi::detail::end_by_exception(end_process); }
 
 /// Selects the rank's device for this thread and returns its number.
 inline int select_device(launch const& here) {

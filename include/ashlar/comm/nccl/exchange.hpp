@@ -23,11 +23,10 @@
 
 namespace ashlar::nccl::detail {
 
-/// Returns whether the blocks are contiguous and fill the array from its beginning, one after
-/// another.
+/// Returns whether the blocks are contiguous and fill the array from its element `end` on, one
+/// after another.
 inline bool follow(std::span<strided_block const> blocks, bool strided_block::*is_run,
-                   std::int64_t strided_block::*offset) {
-  std::int64_t end = 0;
+                   std::int64_t strided_block::*offset, std::int64_t end = 0) {
   for (auto const& b : blocks) {
     if (b.elements > 0 && !(b.*is_run && b.*offset == end)) return false;
     end += b.elements;

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include <ashlar/comm/element_type.hpp>
-#include <ashlar/comm/nccl/calls.hpp>
+#include <ashlar/comm/nccl/exchange.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
 
 namespace ashlar::nccl {
@@ -90,16 +90,6 @@ inline std::vector<strided_block> blocks_of_range(box const& tile, box const& re
   return blocks;
 }
 
-/// Returns whether the blocks are contiguous, one after another.
-inline bool is_one_run(std::span<strided_block const> blocks) {
-  std::int64_t end = blocks.front().source_offset;
-  for (auto const& b : blocks) {
-    if (!b.source_is_run || b.source_offset != end) return false;
-    end += b.elements;
-  }
-  return true;
-}
-
 }  // namespace detail
 
 /// Carries out a group of messages by calls of `calls`. `shard` has the elements of box `tile`, of
@@ -118,10 +108,11 @@ void issue_messages(message_group const& group, std::vector<unit_task> const& ta
               detail::blocks_of_range(tile, tasks[static_cast<std::size_t>(t.task)].region, t.begin,
                                       t.size),
               nullptr, false};
-    m.is_packed = !detail::is_one_run(m.blocks);
-    m.at = m.is_packed
-               ? calls.scratch(t.size)
-               : shard + m.blocks.front().source_offset * static_cast<std::int64_t>(element_size);
+    auto const first = m.blocks.front().source_offset;
+    m.is_packed = !detail::follow(m.blocks, &strided_block::source_is_run,
+                                  &strided_block::source_offset, first);
+    m.at = m.is_packed ? calls.scratch(t.size)
+                       : shard + first * static_cast<std::int64_t>(element_size);
     return m;
   };
   std::vector<message> sends, receives;
