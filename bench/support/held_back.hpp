@@ -36,7 +36,7 @@ class held_back_communicator final : public ashlar::communicator {
   void open(ashlar::axis_list const& axes) override { inner_->open(axes); }
   void run(ashlar::transfer_request const& s) override {
     double until = 0;
-    while (!leaves_link(s, until)) {
+    while (!reserve_link(s, until)) {
       operations_.poll();
       nap();
     }
@@ -70,7 +70,7 @@ class held_back_communicator final : public ashlar::communicator {
 
     bool advance() override {
       if (real_ != nullptr) return real_->advance();
-      if (!on_link_ && !(on_link_ = owner_.leaves_link(request_, until_))) return false;
+      if (!on_link_ && !(on_link_ = owner_.reserve_link(request_, until_))) return false;
       if (now() < until_) return false;
       real_ = owner_.inner_->start(request_);
       return real_->advance();
@@ -95,23 +95,34 @@ class held_back_communicator final : public ashlar::communicator {
   /// Reserves the link for a transfer, and sets `until` to the time when its delay ends. Returns
   /// false if an earlier transfer of the same group (one with a smaller ticket) has not reserved
   /// the link yet.
-  bool leaves_link(ashlar::transfer_request const& s, double& until) {
+  bool reserve_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
     std::uint64_t& last = last_of_group_[ashlar::set_of(x.axes)];
     if (last + 1 != s.ticket && !operations_.is_turn_of(x.axes, s.ticket)) return false;
     last = s.ticket;
-    ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),
-                                                      x.to.elements(), 0, x.index);
-    load.elements = x.received_elements();
     bool between = false;
     for (auto const a : x.axes)
       between = between || (topology_.axis[a].tier == ashlar::link_tier::inter_node &&
                             topology_.extent(a) > 1);
     double& free = free_[between];
-    free = std::max(free, now()) + ashlar::seconds(machine_, topology_, x.axes, x.kind, load,
+    free = std::max(free, now()) + ashlar::seconds(machine_, topology_, x.axes, x.kind, load_of(x),
                                                    static_cast<int>(size_of(s.type)));
     until = free;
     return true;
+  }
+
+  /// Returns the messages and elements that this rank receives in a transfer.
+  static ashlar::traffic load_of(ashlar::transfer const& x) {
+    using ashlar::collective;
+    ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),
+                                                      x.to.elements(), 0, x.index);
+    load.elements = x.received_elements();
+    if (load.elements == 0) return {};
+    bool const is_pairwise = x.partner >= 0;  // if the transfer is a permute
+    if (x.kind == collective::broadcast) load.messages = 1;
+    if (x.kind == collective::reduce) load.messages = x.members - 1;
+    if (x.kind == collective::permute && !is_pairwise) load.messages = x.members - 1;
+    return load;
   }
 
   /// Sleeps for at most `longest_nap`, and not beyond the time `until`. Other transfers make no
