@@ -102,6 +102,10 @@ TEST_CASE("malformed text gives an error that quotes it and says where it is wro
     CHECK(what.find("Write one of") != std::string::npos);
   }
   CHECK(placement_message("B,X").find("at character 3") != std::string::npos);
+  // The whole placement is wrong, not one character.
+  CHECK(placement_message("P,P(max)") ==
+        "parse_placement: \"P,P(max)\": two kinds of reduction in one placement. Reduce one of "
+        "them first.");
 }
 
 TEST_CASE("random text is an error or a placement that survives a round trip") {

@@ -40,7 +40,7 @@ ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, placement const& p);
 
 /// Parses a placement such as "S(0),B", "[P, S(1)]" or "S(0,1),S(0,0)". If the text is not valid,
 /// throws ashlar::error with the text and the position of the mistake. If only the placement is not
-/// valid (`check`), the position is 1.
+/// valid, throws ashlar::error with the text and the sentence of `check`.
 ASHLAR_INLINE placement parse_placement(std::string_view text);
 
 #if ASHLAR_DEFINES(TEXT)
@@ -142,7 +142,8 @@ ASHLAR_INLINE placement parse_placement(std::string_view text) {
   skip();
   if (i != text.size()) fail(i, "unexpected text");
   p.resolve_order();
-  if (char const* const wrong = check(p, 101, p.axes())) fail(0, wrong);
+  if (char const* const wrong = check(p, 101, p.axes()))
+    throw error("parse_placement", "\"" + std::string(text) + "\": " + wrong);
   return p;
 }
 #endif
