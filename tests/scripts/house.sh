@@ -40,10 +40,8 @@ done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
 while IFS=: read -r file line _; do
   complain "$file" "line $line: a comment of more than 100 columns"
 done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \) |
-  xargs -0 grep -nE '^ *//.{99}' /dev/null | grep -vE '// expect( pattern)?: |   .*   ' | awk -F: '{
-    text = substr($0, length($1) + length($2) + 3)
-    if (length(text) > 100) print $1 ":" $2 ":"
-  }')
+  LC_ALL=C.UTF-8 xargs -0 grep -nE '^.{101}' /dev/null | grep -E '^[^:]*:[0-9]+: *//' |
+  grep -vE '// expect( pattern)?: |//.*   .*   ')
 
 # A message is recognized by the beginning of its longest part between parameters. The beginning has
 # at least 20 characters, and as many more as it takes to differ from all other messages.

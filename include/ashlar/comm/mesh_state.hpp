@@ -39,8 +39,8 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     operations = &this->back->operations();
   }
 
-  /// `from` is the state of a mesh. Makes the state of its part `what`. Collective over the ranks of
-  /// `from`.
+  /// `from` is the state of a mesh. Makes the state of its part `what`. Collective over the ranks
+  /// of `from`.
   template <class Kind>
   mesh_state(std::shared_ptr<mesh_state<Kind>> const& from, mesh_part const& what)
       : detail::state_with_backend<Processor>{from->back} {

@@ -39,9 +39,9 @@ class running_moves {
   /// (error feedback).
   errors_of_moves& errors() { return errors_; }
 
-  /// Begins the redistribution of action i, a begin_move, whose tensor is in its slot. Also performs
-  /// some of the actions after it: its end_move if that follows directly, or the other actions of
-  /// its bucket. Returns the number of these additional actions.
+  /// Begins the redistribution of action i, a begin_move, whose tensor is in its slot. Also
+  /// performs some of the actions after it: its end_move if that follows directly, or the other
+  /// actions of its bucket. Returns the number of these additional actions.
   int begin(basic_mesh<Processor> const& m, int i, execution<Processor>& on,
             parameter_slots<Processor> const& parameters) {
     auto const& all = program_->actions;
