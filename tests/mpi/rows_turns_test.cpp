@@ -181,7 +181,8 @@ void check_bytes(ashlar::mesh const& m, transport on, Model& model, step::progra
     for (auto const& r : records) add(expected, r);
   }
   for (auto const& r : traffic.log().records()) add(found, r);
-  for (int k = 0; k < 9; ++k) CHECK(found.of[k].bytes == expected.of[k].bytes);
+  for (std::size_t k = 0; k < std::size(found.of); ++k)
+    CHECK(found.of[k].bytes == expected.of[k].bytes);
   auto const wrong = traffic.difference(traffic.log().records(), false);
   CHECK_MESSAGE(wrong == "", wrong);
 }

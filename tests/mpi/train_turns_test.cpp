@@ -82,7 +82,8 @@ void check_bytes(Model& model, step::program const& p, Data const& data) {
     ++found.of[static_cast<int>(r.kind)].steps;
     found.of[static_cast<int>(r.kind)].bytes += double(r.received_bytes);
   }
-  for (int k = 0; k < 9; ++k) CHECK(found.of[k].bytes == expected.of[k].bytes);
+  for (std::size_t k = 0; k < std::size(found.of); ++k)
+    CHECK(found.of[k].bytes == expected.of[k].bytes);
 }
 
 template <class Input, class Net, class Batch>
