@@ -4,6 +4,9 @@
 // Runs the CUDA kernels for strided copies and reductions on an emulated device, once in rising and
 // once in falling order of indices, so that results that depend on the order are noticed.
 
+#include <cstdint>
+#include <stdexcept>
+
 #include <doctest/doctest.h>
 
 #include <ashlar/device/cuda/kernel/reduce_strided.hpp>
@@ -39,4 +42,16 @@ TEST_CASE("a_unit_is_as_wide_as_all_rows_allow") {
   CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, odd, packed), 4, 0) == 4);
   CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, packed, packed), 1, 0) == 8);
   CHECK(ashlar::cuda::widest_unit(canonical_loop(0, extents, rows, rows), 2, 0) == 2);
+}
+
+TEST_CASE("copies_refuse_elements_of_other_sizes") {
+  ashlar_test::emulated_arrays device;
+  auto const from = device.make<double>(24);
+  auto to = device.make<double>(24);
+  std::int64_t const extent = 16, stride = 1;
+  for (std::int64_t const size : {3, 6, 12})
+    CHECK_THROWS_WITH_AS(ashlar::cuda::copy_strided_bytes(device.queue(), size, 1, &extent,
+                                                          from.data(), &stride, to.data(), &stride),
+                         "copy_strided: elements must have 1, 2, 4 or 8 bytes.",
+                         std::invalid_argument);
 }
