@@ -5,7 +5,9 @@
 // once in falling order of indices, so that results that depend on the order are noticed.
 
 #include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -54,4 +56,19 @@ TEST_CASE("copies_refuse_elements_of_other_sizes") {
                                                           from.data(), &stride, to.data(), &stride),
                          "copy_strided: elements must have 1, 2, 4 or 8 bytes.",
                          std::invalid_argument);
+}
+
+TEST_CASE("a_reduction_of_one_source_keeps_a_signalling_nan") {
+  ashlar_test::emulated_arrays device;
+  for (std::int64_t const n : {1, 8}) {  // an element, and a pack
+    auto const x = device.upload(std::vector<ashlar::bfloat16>(
+        static_cast<std::size_t>(n), ashlar::bfloat16::from_bits(0x7f81)));
+    auto y = device.make<ashlar::bfloat16>(n);
+    ashlar::bfloat16 const* const source = x.data();
+    std::int64_t const stride = 1;
+    ashlar::cuda::reduce_strided(device.queue(), ashlar::reduction::sum, 1, &n,
+                                 std::span<ashlar::bfloat16 const* const>(&source, 1), &stride,
+                                 y.data(), &stride);
+    for (auto const v : device.download(y)) CHECK(v.bits() == 0x7f81);
+  }
 }
