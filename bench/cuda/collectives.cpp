@@ -8,7 +8,7 @@
 //   [P] to [B]         ncclAllReduce
 //   [P] to [S(0)]      ncclReduceScatter
 //   [S(0)] to [B]      ncclAllGather
-//   [S(0)] to [S(1)]   ncclAlltoAll, without packing
+//   [S(0)] to [S(1)]   ncclAlltoAll, without packing; from NCCL 2.28.3 on
 //
 //   mpirun -n 8 bench/cuda/collectives --sizes 1MiB,256MiB
 //
@@ -52,12 +52,14 @@ struct move {
   placement from, to;
 };
 std::vector<move> moves() {
-  placement const b{ashlar::broadcast()}, p{ashlar::partial()}, rows{ashlar::split(0)},
-      columns{ashlar::split(1)};
-  return {{"all-reduce", "ncclAllReduce", p, b},
-          {"all-gather", "ncclAllGather", rows, b},
-          {"reduce-scatter", "ncclReduceScatter", p, rows},
-          {"all-to-all", "ncclAlltoAll", rows, columns}};
+  placement const b{ashlar::broadcast()}, p{ashlar::partial()}, rows{ashlar::split(0)};
+  std::vector<move> all{{"all-reduce", "ncclAllReduce", p, b},
+                        {"all-gather", "ncclAllGather", rows, b},
+                        {"reduce-scatter", "ncclReduceScatter", p, rows}};
+#if NCCL_VERSION_CODE >= 22803
+  all.push_back({"all-to-all", "ncclAlltoAll", rows, placement{ashlar::split(1)}});
+#endif
+  return all;
 }
 
 /// An NCCL communicator of all ranks of the mesh, made by direct calls of NCCL. run() returns when

@@ -16,7 +16,7 @@
 int main() {
   int nccl = 0;
   int devices = 0;
-  bool right = ncclGetVersion(&nccl) == ncclSuccess && nccl >= 21800 && cublasLtGetVersion() > 0;
+  bool right = ncclGetVersion(&nccl) == ncclSuccess && nccl >= 22700 && cublasLtGetVersion() > 0;
   try {
     ashlar::cuda::check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
   } catch (ashlar::error const& e) {

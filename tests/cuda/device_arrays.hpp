@@ -22,7 +22,7 @@ class device_arrays {
   class array {
    public:
     array(ashlar::cuda::pool& memory, std::int64_t n, int skip, cudaStream_t stream)
-        : held_(memory, n + skip, stream), n_(n), skip_(skip), stream_(stream) {
+        : held_(memory, n + skip, stream), n_(n), skip_(skip) {
       if (n + skip > 0)
         ashlar::cuda::check(cudaMemsetAsync(held_.data(), 0xff,
                                             static_cast<std::size_t>(n + skip) * sizeof(T), stream),
@@ -36,7 +36,6 @@ class device_arrays {
     ashlar::cuda::array<T> held_;
     std::int64_t n_;
     int skip_;
-    cudaStream_t stream_;
   };
 
   cudaStream_t queue() const { return stream_.get(); }

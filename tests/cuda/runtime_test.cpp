@@ -3,6 +3,7 @@
 
 // Tests devices, streams, events and memory of CUDA, and their error messages.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,7 +14,6 @@
 #include <ashlar/device/cuda/array.hpp>
 #include <ashlar/device/cuda/device.hpp>
 #include <ashlar/device/cuda/map.hpp>
-#include <ashlar/device/cuda/pinned.hpp>
 #include <ashlar/device/cuda/stream.hpp>
 
 #include "support/message_of.hpp"
@@ -35,7 +35,7 @@ TEST_CASE("a_device_is_selected_and_described") {
   CHECK(!d.name.empty());
   CHECK(d.memory > 0);
   CHECK(d.compute_capability >= 80);
-  CHECK(d.multiprocessors == cuda::multiprocessors());
+  CHECK(d.multiprocessors > 0);
   CHECK(has(message_of([] { cuda::select(cuda::count()); }),
             "Start at most as many ranks on a node"));
 }
@@ -43,8 +43,8 @@ TEST_CASE("a_device_is_selected_and_described") {
 TEST_CASE("arrays_round_trip_in_the_order_of_a_stream") {
   cuda::stream stream(true);
   cuda::pool pool;
-  cuda::pinned<float> from(1000), to(1000);
-  for (std::int64_t i = 0; i < 1000; ++i) from[i] = static_cast<float>(i);
+  std::vector<float> from(1000), to(1000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
   {
     cuda::array<float> a(pool, 1000, stream);
     a.copy_from(from.data());
@@ -55,7 +55,7 @@ TEST_CASE("arrays_round_trip_in_the_order_of_a_stream") {
     CHECK(a.data() == nullptr);
   }
   stream.synchronize();
-  for (std::int64_t i = 0; i < 1000; ++i) CHECK(to[i] == 2 * static_cast<float>(i));
+  for (std::size_t i = 0; i < to.size(); ++i) CHECK(to[i] == 2 * static_cast<float>(i));
   CHECK(pool.statistics().used == 0);
   CHECK(pool.statistics().used_peak >= 4000);
   pool.trim();

@@ -32,7 +32,7 @@ void check_factories_of(device_mesh const& m) {
     calls.check("zeros_like", zeros, 0, [&] { return ashlar::zeros_like(on); });
     calls.check("full_like", sevens, 0, [&] { return ashlar::full_like(on, 7); });
     calls.check("from_index", sums, 0, [&] {
-      return ashlar::from_index<T, 2>(m, as_shape({5, 3}), p,
+      return ashlar::from_index<T, 2>(m, to_shape({5, 3}), p,
                                       [](auto const& i) { return 10 * i[0] + i[1]; });
     });
     // The shards go to the host and back.

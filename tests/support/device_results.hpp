@@ -15,6 +15,7 @@
 #include <support/dense.hpp>
 #include <support/device_operators.hpp>
 #include <support/naive_placement.hpp>
+#include <support/to_shape.hpp>
 #include <support/worse_gap.hpp>
 
 #include <ashlar/support/bfloat16.hpp>
@@ -22,12 +23,6 @@
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar_test {
-
-inline ashlar::shape as_shape(index const& extents) {
-  ashlar::shape s;
-  for (int const e : extents) s.extent.push_back(e);
-  return s;
-}
 
 inline dense small_integers(index extents, unsigned seed) {
   std::mt19937 random(seed);
@@ -50,7 +45,7 @@ auto put(device_mesh const& m, dense const& x, placement const& p) {
   placement whole = p;
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_partial()) whole.axis[a] = ashlar::broadcast();
-  auto const lying = ashlar::from_full<Rank>(m, as_shape(x.extents), whole,
+  auto const lying = ashlar::from_full<Rank>(m, to_shape(x.extents), whole,
                                              std::span<T const>(values));
   using tensor = ashlar::tensor<T, Rank, ashlar::dynamic, ashlar::cuda::processor>;
   return tensor(m, lying.extents(), p, lying.shard());

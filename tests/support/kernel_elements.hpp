@@ -143,11 +143,11 @@ void check_conversions(Machine& m) {
       auto const x = ashlar::test::normals<float>(n, 1);
       auto const on_x = m.upload(x, skip);
       auto narrowed = m.template make<bfloat16>(n, skip);
-      ashlar::cuda::narrow(m.queue(), on_x.data(), n, narrowed.data());
+      ashlar::cuda::convert(m.queue(), on_x.data(), n, narrowed.data());
       CHECK(m.download(narrowed) == values_of<bfloat16>(n, 1));
       auto widened = m.template make<float>(n, skip);
-      ashlar::cuda::widen(m.queue(), static_cast<bfloat16 const*>(narrowed.data()), n,
-                          widened.data());
+      ashlar::cuda::convert(m.queue(), static_cast<bfloat16 const*>(narrowed.data()), n,
+                            widened.data());
       CHECK(m.download(widened) == wide(m.download(narrowed)));
     }
   }
@@ -249,8 +249,8 @@ void check_sums(Machine& m) {
       auto const x = values_of<T>(n, 1);
       auto const on_x = m.upload(x, skip);
       auto workspace = m.template make<double>(ashlar::cuda::sum_workspace);
-      auto sum = m.template make<double>(1);
-      ashlar::cuda::sum_of_squares(m.queue(), on_x.data(), n, workspace.data(), sum.data());
+      auto sum = m.upload(std::vector<double>{0.0});
+      ashlar::cuda::add_sum_of_squares(m.queue(), on_x.data(), n, workspace.data(), sum.data());
       double const expected = ashlar::device::host::sum_of_squares(wide(x).data(), n);
       CHECK(gap(m.download(sum), std::vector<double>{expected}) < 1e-12);
     }

@@ -7,7 +7,6 @@
 
 #include <limits>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 #include <support/combinations.hpp>
@@ -25,14 +24,10 @@ using ashlar::nccl::mesh;
 using ashlar::nccl::world;
 using device_tensor = ashlar::tensor<std::int32_t, 2, ashlar::dynamic, ashlar::cuda::processor>;
 
-inline void require(bool holds, char const* what) {
-  if (!holds) throw std::logic_error(what);
-}
-
 inline device_tensor upload(mesh const& m, ashlar::shape const& extents, placement const& p,
                             std::vector<std::int32_t> const& shard) {
   device_tensor x(m, extents, p);
-  require(x.local_elements() == static_cast<std::int64_t>(shard.size()), "a shard's size");
+  require_that(x.local_elements() == static_cast<std::int64_t>(shard.size()), "a shard's size");
   cudaMemcpyAsync(x.data(), shard.data(), shard.size() * 4, cudaMemcpyHostToDevice,
                   m.processor().stream);
   return x;
@@ -87,10 +82,10 @@ inline void redistribute_at_once(world const& w, ashlar::topology const& t,
     auto const x = upload(m, p.extents, p.from, p.before[r]);
     ashlar::communication_log const log(m);
     auto const y = ashlar::redistribute(x, p.to);
-    require(download(y) == p.after[r], "a shard");
-    require(log.received_bytes() ==
-                m.plan(p.extents, 4, p.from, p.to).received_bytes(t, m.coordinate()),
-            "bytes");
+    require_that(download(y) == p.after[r], "a shard");
+    require_that(log.received_bytes() ==
+                     m.plan(p.extents, 4, p.from, p.to).received_bytes(t, m.coordinate()),
+                 "bytes");
   }
 }
 
@@ -108,9 +103,9 @@ inline void redistribute_beside(world const& w, ashlar::topology const& t,
     };
     auto a = begin(0), b = begin(1), c = begin(2);
     for (auto k = random() % 40; k > 0; --k) m.progress();
-    require(download(c.wait()) == all[i + 2].after[r], "the last");
-    require(download(a.wait()) == all[i].after[r], "the first");
-    require(download(b.wait()) == all[i + 1].after[r], "the second");
+    require_that(download(c.wait()) == all[i + 2].after[r], "the last");
+    require_that(download(a.wait()) == all[i].after[r], "the first");
+    require_that(download(b.wait()) == all[i + 1].after[r], "the second");
   }
 }
 
@@ -120,15 +115,15 @@ inline void reduce_values_of_the_host(world const& w) {
   int const n = w.size();
   double values[] = {1.5, -2.0 * w.rank()};
   m.all_reduce(std::span<double>(values));
-  require(values[0] == 1.5 * n && values[1] == -n * (n - 1), "sums");
+  require_that(values[0] == 1.5 * n && values[1] == -n * (n - 1), "sums");
   std::int64_t largest[] = {w.rank()};
   m.all_reduce(std::span<std::int64_t>(largest), ashlar::reduction::max);
-  require(largest[0] == n - 1, "a maximum");
+  require_that(largest[0] == n - 1, "a maximum");
   float extremes[] = {w.rank() == n - 1 ? std::numeric_limits<float>::quiet_NaN() : 1.0f,
                       static_cast<float>(w.rank())};
   m.all_reduce(std::span<float>(extremes), ashlar::reduction::max);
-  require(extremes[0] != extremes[0] && extremes[1] == static_cast<float>(n - 1),
-          "maxima of a NaN and of numbers");
+  require_that(extremes[0] != extremes[0] && extremes[1] == static_cast<float>(n - 1),
+               "maxima of a NaN and of numbers");
 }
 
 /// Checks that tensors without elements can be redistributed, on two meshes that exist together.
@@ -139,7 +134,7 @@ inline void several_meshes(world const& w) {
     auto const whole = placement::all_broadcast(m.axes());
     device_tensor const none(m, {0, 3}, whole.with_split(0, 0));
     auto const gathered = ashlar::redistribute(none, whole);
-    require(gathered.local_elements() == 0 && !gathered.empty(), "nothing");
+    require_that(gathered.local_elements() == 0 && !gathered.empty(), "nothing");
     m.barrier();
   }
 }

@@ -16,6 +16,7 @@
 #include <mpi.h>
 #include <range/v3/view/transform.hpp>
 #include <support/naive_placement.hpp>
+#include <support/to_shape.hpp>
 #include <support/transport.hpp>
 
 #include <ashlar/tensor/tensor.hpp>
@@ -93,12 +94,6 @@ inline auto all_meshes_of_two_machines() {
   return list | ranges::views::transform([](auto const& each) {
            return ashlar::mesh(MPI_COMM_WORLD, each.first, each.second);
          });
-}
-
-inline ashlar::shape to_shape(index const& extents) {
-  ashlar::shape s;
-  for (int n : extents) s.extent.push_back(n);
-  return s;
 }
 
 inline index to_index(ashlar::coordinates const& c, int axes) {

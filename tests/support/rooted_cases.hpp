@@ -14,6 +14,7 @@
 
 namespace ashlar_test {
 
+/// Throws std::logic_error with the text `what` unless `holds`.
 inline void require_that(bool holds, char const* what) {
   if (!holds) throw std::logic_error(what);
 }

@@ -12,6 +12,7 @@
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/combine.hpp>
 #include <ashlar/device/host/map.hpp>
+#include <ashlar/device/host/reduce.hpp>
 
 #include "device_reference.hpp"
 
@@ -47,9 +48,6 @@ TEST_CASE_TEMPLATE("maps_work_apart_and_in_place_at_every_length", T, float, dou
     y = a;
     host::map(y.data(), y.data(), n, y.data(), minus);
     CHECK(y == zero);
-    y = a;
-    host::axpy(-1, b.data(), n, y.data());
-    CHECK(distance(y, difference) < 1e-6);
     y = difference;
     host::add_inplace(b.data(), n, y.data());
     CHECK(distance(y, a) < 1e-6);
@@ -65,17 +63,15 @@ TEST_CASE_TEMPLATE("reductions_are_exact_on_integers_at_every_length", T, float,
   for (std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 1000}) {
     std::vector<T> x(size_of(n));
     for (std::int64_t i = 0; i < n; ++i) x[size_of(i)] = static_cast<T>(i % 17 - 20);
-    double sum = 0;
     double squares = 0;
     T largest = -std::numeric_limits<T>::infinity();
     for (T value : x) {
-      sum += static_cast<double>(value);
       squares += static_cast<double>(value) * static_cast<double>(value);
       largest = value > largest ? value : largest;
     }
-    CHECK(host::sum(x.data(), n) == sum);
     CHECK(host::sum_of_squares(x.data(), n) == squares);
-    CHECK(host::maximum(x.data(), n) == largest);
+    T const* const first = x.data();
+    CHECK(host::reduce_max<T>(n, [first](std::int64_t i) { return first[i]; }) == largest);
   }
 }
 
@@ -117,9 +113,6 @@ TEST_CASE_TEMPLATE("sums, differences and products of integers wrap around", T, 
   auto z = x;
   host::add_inplace(y.data(), 3, z.data());
   CHECK(z == values{least + 1, least + 2, 7});
-  z = x;
-  host::axpy(3, y.data(), 3, z.data());
-  CHECK(z == values{least + 5, least + 6, 15});
   z = x;
   host::scale_inplace(2, 3, z.data());
   CHECK(z == values{-2, 0, 6});

@@ -188,3 +188,12 @@ TEST_CASE("a_reduction_without_sources_is_refused") {
       host::reduce_strided<float>(reduction::sum, 0, nullptr, {}, nullptr, &result, nullptr),
       std::invalid_argument);
 }
+
+TEST_CASE("a_reduction_of_nine_dims_is_refused_for_one_source_in_place_too") {
+  float value = 0;
+  std::vector<float const*> const source{&value};
+  std::vector<std::int64_t> const nine(9, 1);
+  CHECK_THROWS_AS(host::reduce_strided<float>(reduction::sum, 9, nine.data(), source, nine.data(),
+                                              &value, nine.data()),
+                  std::invalid_argument);
+}

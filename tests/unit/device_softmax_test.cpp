@@ -38,6 +38,22 @@ std::vector<T> reference_softmax(std::vector<T> const& x, std::int64_t rows, std
   return y;
 }
 
+/// Computes the loss of each row, and `scale` times the gradient unless `gradient` is null.
+template <class T>
+void whole_cross_entropy(T const* logits, std::vector<std::int32_t> const& targets,
+                         std::int64_t cols, T scale, T* loss, T* gradient) {
+  auto const rows = static_cast<std::int64_t>(targets.size());
+  std::vector<T> maximum(targets.size()), sum(targets.size()), target_logit(targets.size());
+  host::row_max(logits, rows, cols, maximum.data());
+  host::cross_entropy_exp_sum(logits, maximum.data(), rows, cols, sum.data());
+  host::cross_entropy_target_logit(logits, targets.data(), rows, cols, 0, target_logit.data());
+  host::cross_entropy_loss(maximum.data(), sum.data(), target_logit.data(), targets.data(), rows,
+                           loss);
+  if (gradient != nullptr)
+    host::cross_entropy_gradient(logits, targets.data(), maximum.data(), sum.data(), rows, cols, 0,
+                                 scale, gradient);
+}
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("softmax_equals_the_definition_also_for_large_values", T, float, double) {
@@ -75,16 +91,15 @@ TEST_CASE("cross_entropy_gradient_equals_finite_differences_and_skips_ignored_ro
   std::vector<double> losses(size_of(rows));
   double* const no_gradient = nullptr;
   auto const loss = [&] {
-    host::cross_entropy(logits.data(), targets.data(), rows, cols, 1, losses.data(), no_gradient);
+    whole_cross_entropy(logits.data(), targets, cols, 1.0, losses.data(), no_gradient);
     return 0.25 * (losses[0] + losses[1] + losses[2] + losses[3]);
   };
   auto const p = reference_softmax(logits, rows, cols);
   double const expected = -0.25 * (std::log(p[0]) + std::log(p[size_of(cols + 32)]) +
                                    std::log(p[size_of(3 * cols + 7)]));
   CHECK(loss() == doctest::Approx(expected).epsilon(1e-13));
-  auto gradient = logits;  // cross_entropy reads logits here and overwrites them
-  host::cross_entropy(gradient.data(), targets.data(), rows, cols, 0.25, losses.data(),
-                      gradient.data());
+  auto gradient = logits;  // cross_entropy_gradient reads logits here and overwrites them
+  whole_cross_entropy(gradient.data(), targets, cols, 0.25, losses.data(), gradient.data());
   CHECK(distance(gradient, numeric_gradient(logits, loss)) < 1e-9);
   CHECK(std::all_of(gradient.begin() + 2 * cols, gradient.begin() + 3 * cols,
                     [](double g) { return g == 0; }));
@@ -137,7 +152,7 @@ TEST_CASE("cross_entropy_over_a_split_vocabulary_equals_the_whole") {
   auto const logits = normals<double>(rows * cols, 1);
   std::vector<double> loss(3);
   std::vector<double> gradient(logits.size());
-  host::cross_entropy(logits.data(), targets.data(), rows, cols, 0.5, loss.data(), gradient.data());
+  whole_cross_entropy(logits.data(), targets, cols, 0.5, loss.data(), gradient.data());
 
   std::vector<std::int64_t> const bounds{0, 5, 5, 11};  // one shard is empty
   auto const shard = [&](std::vector<double> const& whole, std::size_t s) {
@@ -182,7 +197,7 @@ TEST_CASE("cross_entropy_of_large_logits_is_accurate") {
   std::vector<float> logits{10000, 9992, 10000, 10000};
   std::vector<std::int32_t> const targets{0, 1};
   std::vector<float> loss(2);
-  host::cross_entropy(logits.data(), targets.data(), 2, 2, 1, loss.data(), logits.data());
+  whole_cross_entropy(logits.data(), targets, 2, 1.0f, loss.data(), logits.data());
   CHECK(loss[0] == doctest::Approx(std::log1p(std::exp(-8.0))).epsilon(1e-3));
   CHECK(loss[1] == doctest::Approx(std::log(2.0)).epsilon(1e-6));
 }

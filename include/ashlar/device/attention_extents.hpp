@@ -42,8 +42,8 @@ struct attention_extents {
 /// Returns the factor by which attention scores are multiplied: `scale` if it is given, otherwise
 /// 1 / sqrt(head_dim).
 template <class T>
-T attention_scale(attention_extents const& e, std::optional<double> scale) {
-  return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(e.head_dim)));
+T attention_scale(std::int64_t head_dim, std::optional<double> scale = std::nullopt) {
+  return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(head_dim)));
 }
 
 }  // namespace ashlar::device

@@ -8,17 +8,16 @@
 //   types        A and B are 32F, 64F or 16BF. C and D have the type of A and B, or 32F if A and B
 //                are 16BF.
 //   sums         Sums are computed in float or double, in increasing order of the contraction
-//                index. Alpha, beta, bias and gelu are applied before the result is rounded once.
+//                index. Alpha, beta and the bias are applied before the result is rounded once.
 //                But unless the preference forbids it, the sum of the first half of the terms is
 //                rounded to the type of D before the other terms are added, as an algorithm of
 //                cuBLASLt may do.
-//   epilogues    The epilogues are bias, gelu of the biased result with and without aux, and dgelu.
+//   epilogues    The only epilogue is a bias.
 //   proposals    As many algorithms are proposed as requested, all the same. As in cuBLASLt, no
 //                algorithm is proposed if a leading dimension is smaller than the number of rows,
-//                if the leading dimension of aux is not a multiple of 8, or if a product of doubles
-//                has an epilogue. This fake also has no algorithm for epilogues of batched
-//                products. An algorithm needs the alignments of the preference, whose defaults are
-//                256 bytes.
+//                or if a product of doubles has a bias. This fake also has no algorithm for batched
+//                products with a bias. An algorithm needs the alignments of the preference, whose
+//                defaults are 256 bytes.
 //
 // A call of cublasLtMatmul returns CUBLAS_STATUS_INVALID_VALUE if the product is not supported, or
 // if a matrix lacks the alignment that the algorithm needs.
@@ -29,7 +28,6 @@
 
 #include <cublasLt.h>
 
-#include <ashlar/device/functor.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
 #include "fake_cuda.hpp"
@@ -44,8 +42,6 @@ struct operation {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void const* bias = nullptr;
-  void* aux = nullptr;
-  std::int64_t aux_rows = 0;
 };
 
 struct matrix {
@@ -94,17 +90,13 @@ bool is_supported(operation const& o, matrix const& a, matrix const& b, matrix c
                      k_of_b = o.b == CUBLAS_OP_N ? b.rows : b.columns;
   if (k != k_of_b || d.rows != m || d.columns != n || c.rows != m || c.columns != n) return false;
   if (o.epilogue == CUBLASLT_EPILOGUE_DEFAULT) return true;
-  if (is_double || d.batch != 1) return false;
-  bool const has_aux = o.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
-                       o.epilogue == CUBLASLT_EPILOGUE_DGELU;
-  return !has_aux || (o.aux_rows % 8 == 0 && o.aux_rows >= m);
+  return o.epilogue == CUBLASLT_EPILOGUE_BIAS && !is_double && d.batch == 1;
 }
 
 template <class T, class C, class A>
 void multiply(operation const& o, bool stores_half, A alpha, T const* a, matrix const& la,
               T const* b, matrix const& lb, A beta, C const* c, matrix const& lc, C* d,
               matrix const& ld) {
-  using ashlar::device::gelu;
   std::int64_t const depth = o.a == CUBLAS_OP_N ? la.columns : la.rows;
   std::int64_t const step_a = o.a == CUBLAS_OP_N ? la.leading : 1,
                      row_a = o.a == CUBLAS_OP_N ? 1 : la.leading,
@@ -122,18 +114,8 @@ void multiply(operation const& o, bool stores_half, A alpha, T const* a, matrix 
         }
         sum *= alpha;
         if (beta != 0) sum += beta * static_cast<A>(c[e * lc.stride + j * lc.leading + i]);
-        C* const aux = static_cast<C*>(o.aux) + j * o.aux_rows + i;
-        switch (o.epilogue) {
-          case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
-          case CUBLASLT_EPILOGUE_GELU_BIAS:
-          case CUBLASLT_EPILOGUE_BIAS:
-            sum += static_cast<A>(static_cast<C const*>(o.bias)[i]);
-            if (o.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) *aux = static_cast<C>(sum);
-            if (o.epilogue != CUBLASLT_EPILOGUE_BIAS) sum = gelu::value(sum);
-            break;
-          case CUBLASLT_EPILOGUE_DGELU: sum *= gelu::derivative(static_cast<A>(*aux)); break;
-          default: break;
-        }
+        if (o.epilogue == CUBLASLT_EPILOGUE_BIAS)
+          sum += static_cast<A>(static_cast<C const*>(o.bias)[i]);
         d[e * ld.stride + j * ld.leading + i] = static_cast<C>(sum);
       }
 }
@@ -181,8 +163,6 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
     case CUBLASLT_MATMUL_DESC_TRANSB: return take(o.b, value, size);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return take(o.epilogue, value, size);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return take(o.bias, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return take(o.aux, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return take(o.aux_rows, value, size);
     default: return CUBLAS_STATUS_INVALID_VALUE;
   }
 }

@@ -89,10 +89,10 @@ TEST_CASE("replayed steps and repeated steps agree bitwise") {
         }
         replayed.set_input(0);
         replayed.step();
-        require(replayed.values() == expected[0], "the first step");
+        require_that(replayed.values() == expected[0], "the first step");
         auto graph = m.capture([&] { replayed.step(); });
-        require(replayed.values() == expected[0], "a capture does nothing");
-        require(graph.operations() >= 4, "operations");
+        require_that(replayed.values() == expected[0], "a capture does nothing");
+        require_that(graph.operations() >= 4, "operations");
         for (int i = 1; i < steps; ++i) {
           replayed.set_input(i);
           graph.replay();
@@ -182,9 +182,10 @@ TEST_CASE("operations that cannot be captured are refused, and the mesh stays us
     std::string text = message_of([&] {
       (void)m.capture([&] { left = ashlar::redistribute_async(x, parse_placement("B,B")); });
     });
-    require(has(text, "Wait for it within"), "left behind");
+    require_that(has(text, "Wait for it within"), "left behind");
     text = message_of([&] { left.wait(); });
-    require(has(text, "has not run: wait for it within the captured part"), "waited for after");
+    require_that(has(text, "has not run: wait for it within the captured part"),
+                 "waited for after");
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <support/message_of.hpp>
 #include <support/nccl_mesh_cases.hpp>
+#include <support/scoped_environment.hpp>
 
 #include <ashlar/comm/nccl/environment.hpp>
 
@@ -74,22 +75,6 @@ TEST_CASE("a machine or a topology that differs, and a mesh of another number of
     CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
 }
 
-/// Sets environment variables. The destructor removes them.
-class variables {
- public:
-  explicit variables(std::vector<std::pair<char const*, char const*>> const& set) : set_(set) {
-    for (auto const& [name, value] : set_) ::setenv(name, value, 1);
-  }
-  variables(variables const&) = delete;
-  variables& operator=(variables const&) = delete;
-  ~variables() {
-    for (auto const& [name, value] : set_) ::unsetenv(name);
-  }
-
- private:
-  std::vector<std::pair<char const*, char const*>> set_;
-};
-
 TEST_CASE("all ranks sum by the method of rank 0, and a wrong method is an error on all") {
   fake::all_ranks(3, [](world const& w) {
     auto const how = w.rank() == 0 ? ashlar::nccl::sums::ordered : ashlar::nccl::sums::library;
@@ -98,7 +83,7 @@ TEST_CASE("all ranks sum by the method of rank 0, and a wrong method is an error
     m.all_reduce(std::span(&sum, 1));
     CHECK(sum == 3);
   });
-  variables const set({{"ASHLAR_NCCL_SUMS", "fast"}, {"ASHLAR_CHECK", "off"}});
+  scoped_environment const wrong("ASHLAR_NCCL_SUMS", "fast"), unchecked("ASHLAR_CHECK", "off");
   for (auto const& text : fake::run_ranks(
            2,
            [](world const& w) {
@@ -125,9 +110,9 @@ TEST_CASE("the environment of one rank without MPI") {
   auto const terminate = std::get_terminate();
   int argc = 0;
   char** argv = nullptr;
+  scoped_environment const launcher("ASHLAR_LAUNCH", "env"), rank("RANK", "0");
   {
-    variables const set(
-        {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"ASHLAR_TIMEOUT", "2"}});
+    scoped_environment const ranks("WORLD_SIZE", "1"), timeout("ASHLAR_TIMEOUT", "2");
     ashlar::nccl::environment env(argc, argv);
     CHECK(env.rank() == 0);
     CHECK(env.size() == 1);
@@ -137,18 +122,14 @@ TEST_CASE("the environment of one rank without MPI") {
   }
   {
     // A launcher may show each rank of a node only its own device, which then has number 0.
-    variables const set(
-        {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
+    scoped_environment const ranks("WORLD_SIZE", "1"), on_node("LOCAL_RANK", "3");
     ashlar::nccl::environment env(argc, argv);
     CHECK(env.world().device == 0);
   }
   {
-    variables const set({{"ASHLAR_LAUNCH", "env"},
-                         {"RANK", "0"},
-                         {"WORLD_SIZE", "2"},
-                         {"LOCAL_RANK", "0"},
-                         {"ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id"},
-                         {"ASHLAR_NCCL_TIMEOUT", "1"}});
+    scoped_environment const ranks("WORLD_SIZE", "2"), on_node("LOCAL_RANK", "0");
+    scoped_environment const file("ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id");
+    scoped_environment const timeout("ASHLAR_NCCL_TIMEOUT", "1");
     CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
               "1 of 2 ranks are missing, the first is rank 1"));
   }

@@ -203,10 +203,10 @@ TEST_CASE("transfers of two overlapping groups, polled in any order") {
           std::this_thread::yield();
         }
       for (int i = 0; i < 5; ++i) {
-        auto const sum = t.coordinates_of(me.rank);
+        auto const own = t.coordinates_of(me.rank);
         int expected = 0;
         for (int j = 0; j < 2; ++j) {
-          auto c = sum;
+          auto c = own;
           c[static_cast<std::size_t>(i % 2)] = j;
           expected += t.rank_of(c) + i;
         }

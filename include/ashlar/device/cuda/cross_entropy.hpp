@@ -6,10 +6,9 @@
 // Softmax cross-entropy with integer targets, on a CUDA stream. Rows with a target < 0 are ignored.
 // T is float, double or bfloat16. Losses and sums are of type accumulation_t<T>.
 //
-// - `cross_entropy` computes the loss and the gradient of complete rows.
-// - If the columns (the vocabulary) are split over ranks, the caller runs separate phases. The
-//   first two are row_max and row_exp_sum (softmax.hpp). The other phases are functions of this
-//   file. kernel/cross_entropy.hpp lists all phases.
+// The caller runs separate phases, since the columns (the vocabulary) may be split over ranks. The
+// first two phases are row_max and row_exp_sum (softmax.hpp). The other phases are functions of
+// this file. kernel/cross_entropy.hpp lists all phases.
 
 #include <cstdint>
 #include <type_traits>
@@ -20,15 +19,6 @@
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::cuda {
-
-/// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
-/// gradient of the losses with respect to the logits. The rows must be complete. `gradient` may be
-/// `logits`.
-template <class T>
-void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
-                   std::int64_t rows, std::int64_t cols,
-                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
-                   T* gradient);
 
 /// Computes target_logit[r], the logit of the target of row r, or 0 if the target is negative or if
 /// its column belongs to another rank. The first column of `logits` is column first_column of the

@@ -47,7 +47,7 @@ struct device_description {
   std::string name;
   std::int64_t memory = 0;  ///< bytes
   int multiprocessors = 0;
-  int compute_capability = 0;  ///< for example 90 for sm_90
+  int compute_capability = 0;   ///< for example 90 for sm_90
   int driver = 0, runtime = 0;  ///< CUDA's codes of the versions: 13000 is 13.0
 };
 
@@ -65,16 +65,6 @@ inline device_description describe() {
   check(cudaDriverGetVersion(&d.driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&d.runtime), "cudaRuntimeGetVersion");
   return d;
-}
-
-/// Returns the number of multiprocessors of this thread's current device.
-inline int multiprocessors() {
-  int device = 0;
-  int number = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&number, cudaDevAttrMultiProcessorCount, device),
-        "cudaDeviceGetAttribute");
-  return number;
 }
 
 }  // namespace ashlar::cuda

@@ -11,14 +11,10 @@
 //                                is float and A and B are bfloat16: gradients are accumulated this
 //                                way.
 //   linear                       y = x w + bias
-//   linear_gelu                  y = gelu(x w + bias), and on request the input of gelu
-//   gelu_gradient_product        dx = (dy w^T) gelu'(before)
 //
 //   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
-//   epilogues                    operations after the product, such as bias and gelu. cuBLASLt
-//                                fuses epilogues if possible, otherwise kernels of map.hpp compute
-//                                them. The gelu of cuBLASLt uses another approximation of tanh
-//                                than these kernels, so the results differ slightly.
+//   bias                         added by cuBLASLt in the product if possible, otherwise by
+//                                add_bias of map.hpp
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
 // A gemm_engine serves one stream, because all products of the engine use the same workspace. The
@@ -117,7 +113,7 @@ class gemm_engine {
     r.stride_a = stride_a;
     r.stride_b = stride_b;
     r.stride_c = stride_c;
-    if (!run<T, C>(r, alpha, a, b, beta, c, nullptr, nullptr))
+    if (!run<T, C>(r, alpha, a, b, beta, c, nullptr))
       throw error("gemm", "cuBLASLt has no algorithm for " + r.text());
   }
 
@@ -126,67 +122,30 @@ class gemm_engine {
   void linear(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w, T const* bias,
               T* y) {
     if (m == 0 || n == 0) return;
-    if (bias != nullptr && k != 0 &&
-        fused<T>(epilogue::bias, false, m, n, k, x, k, w, n, y, bias, nullptr)) {
-      return;
-    }
+    if (bias != nullptr && k != 0 && with_bias(m, n, k, x, w, bias, y)) return;
     gemm(false, false, m, n, k, 1, x, k, w, n, 0, y, n);
     if (bias != nullptr) add_bias(stream_, bias, m, n, y);
-  }
-
-  /// Computes y[m, n] = gelu(x[m, k] w[k, n] + bias[n]). Unless `before` is null, also stores the
-  /// input of gelu (x w + bias) in `before`, for the backward pass.
-  template <class T>
-  void linear_gelu(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
-                   T const* bias, T* before, T* y) {
-    if (m == 0 || n == 0) return;
-    bool const keeps = before != nullptr;
-    if (k != 0 && (!keeps || n % 8 == 0) &&
-        fused<T>(keeps ? epilogue::gelu_bias_aux : epilogue::gelu_bias, false, m, n, k, x, k, w, n,
-                 y, bias, before)) {
-      return;
-    }
-    T* const sum = keeps ? before : y;
-    linear(m, n, k, x, w, bias, sum);
-    map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
-  }
-
-  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]). dx is the gradient with respect
-  /// to `before`. linear_gelu has stored the input of gelu in `before`.
-  template <class T>
-  void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
-                             T const* w, T const* before, T* dx) {
-    if (m == 0 || k == 0) return;
-    // fused() computes a product whose result has m x n elements, summed over k. Here the result
-    // has m x k elements, and the sum is over n. So n and k are exchanged.
-    if (n != 0 && k % 8 == 0 &&
-        fused<T>(epilogue::dgelu, true, m, k, n, dy, n, w, n, dx, nullptr,
-                 const_cast<T*>(before))) {
-      return;
-    }
-    gemm(false, true, m, k, n, 1, dy, n, w, n, 0, dx, k);
-    map(stream_, gradient_of<device::gelu>{}, before, static_cast<T const*>(dx), m * k, dx);
   }
 
   /// Returns the number of different products (types, extents, layouts) whose algorithm is cached.
   std::size_t kept() const { return algorithms_.size(); }
 
  private:
+  /// Computes y = x w + bias in one product. Returns false if cuBLASLt cannot.
   template <class T>
-  bool fused(epilogue out, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-             T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, T const* bias,
-             T* aux) {
-    if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt has no epilogues for double
-    gemm_request r = request_of<T>(options_.float_mode, false, transpose_b, m, n, k, lda, ldb, n);
-    r.out = out;
-    return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
+  bool with_bias(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
+                 T const* bias, T* y) {
+    if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt adds no bias to doubles
+    gemm_request r = request_of<T>(options_.float_mode, false, false, m, n, k, k, n, n);
+    r.adds_bias = true;
+    return run<T, T>(r, accumulation_t<T>(1), x, w, accumulation_t<T>(0), y, bias);
   }
 
   /// Computes the product that r describes. Returns false if cuBLASLt has no algorithm for this
   /// product.
   template <class T, class C>
   bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
-           C* c, T const* bias, T* aux) {
+           C* c, T const* bias) {
     begin();
     // If a matrix has a single row, the distance between its rows is not used and may be smaller
     // than the row length. cuBLASLt refuses such a distance.
@@ -196,8 +155,8 @@ class gemm_engine {
     if (r.batch > std::numeric_limits<std::int32_t>::max())
       throw error("gemm",
                   "a batch of " + std::to_string(r.batch) + " products is too large. Split it.");
-    r.alignment = alignment_of(a, b, c, bias, aux);
-    gemm_descriptors const d(r, bias, aux);
+    r.alignment = alignment_of(a, b, c, bias);
+    gemm_descriptors const d(r, bias);
     auto const launch = [&](cublasLtMatmulAlgo_t const& algorithm) {
       return cublasLtMatmul(handle_.get(), d.operation.get(), &alpha, b, d.first.get(), a,
                             d.second.get(), &beta, c, d.result.get(), c, d.result.get(), &algorithm,

@@ -5,15 +5,10 @@
 
 // Describes one cuBLASLt product by its types, extents and layouts, without pointers. This
 // description is the key under which the chosen algorithm is cached (gemm_algorithms.hpp). This
-// file also makes the descriptors that cuBLASLt needs. The epilogue is the operation after the
-// product:
+// file also makes the descriptors that cuBLASLt needs. The result is
 //
-//   epilogue        the result                                           restriction
-//   none            C = alpha op(A) op(B) + beta C
-//   bias            C = op(A) op(B) + bias, one bias for each column
-//   gelu_bias       C = gelu(op(A) op(B) + bias)
-//   gelu_bias_aux   as gelu_bias; the input of gelu is stored in aux     n is a multiple of 8
-//   dgelu           C = op(A) op(B) gelu'(aux), element by element       n is a multiple of 8
+//   C = alpha op(A) op(B) + beta C
+//   C = op(A) op(B) + bias            if adds_bias; one bias for each column
 //
 // `alignment` is the largest power of two, up to 256, that divides all addresses.
 
@@ -33,8 +28,6 @@
 
 namespace ashlar::cuda {
 
-enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
-
 /// The precision in which floats are multiplied: `exact` uses all 24 bits of the significands.
 /// `tf32` uses 11 bits of the significands, on tensor cores.
 enum class float_products { exact, tf32 };
@@ -44,8 +37,7 @@ struct gemm_request {
   cudaDataType_t result;  ///< the type of C
   cublasComputeType_t compute;
   cudaDataType_t scale_type;
-  epilogue out = epilogue::none;
-  bool transpose_a = false, transpose_b = false, accumulates = false;
+  bool adds_bias = false, transpose_a = false, transpose_b = false, accumulates = false;
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   std::int64_t lda = 0, ldb = 0, ldc = 0, stride_a = 0, stride_b = 0, stride_c = 0;
   unsigned alignment = 256;
@@ -83,7 +75,7 @@ gemm_request request_of_types(float_products mode) {
   }
 }
 
-/// Returns the request of a single product of matrices of T, without batch and without epilogue.
+/// Returns the request of a single product of matrices of T, without batch and without bias.
 template <class T, class C = T>
 gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b, std::int64_t m,
                         std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
@@ -127,21 +119,17 @@ struct gemm_descriptors {
   blas_operation operation;
   blas_matrix first, second, result;
 
-  /// Creates the cuBLASLt descriptors of a product. `bias` and `aux` are device pointers, which are
-  /// used only if the epilogue needs them.
-  gemm_descriptors(gemm_request const& r, void const* bias, void* aux) {
+  /// Creates the cuBLASLt descriptors of a product. `bias` is a device pointer, which is used only
+  /// if r.adds_bias.
+  gemm_descriptors(gemm_request const& r, void const* bias) {
     gemm_layout const layout(r.transpose_a, r.transpose_b, r.m, r.n, r.k, r.lda, r.ldb, r.ldc);
     check_blas(cublasLtMatmulDescCreate(operation.out(), r.compute, r.scale_type),
                "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_TRANSA, layout.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, layout.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (r.out != epilogue::none) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(r.out));
-      if (r.out != epilogue::dgelu) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-      if (r.out == epilogue::gelu_bias_aux || r.out == epilogue::dgelu) {
-        set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
-        set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, r.n);
-      }
+    if (r.adds_bias) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     }
     make(first, r.type, layout.first, r.batch, r.stride_b);
     make(second, r.type, layout.second, r.batch, r.stride_a);
@@ -149,16 +137,6 @@ struct gemm_descriptors {
   }
 
  private:
-  static cublasLtEpilogue_t epilogue_of(epilogue e) {
-    switch (e) {
-      case epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
-      case epilogue::gelu_bias: return CUBLASLT_EPILOGUE_GELU_BIAS;
-      case epilogue::gelu_bias_aux: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-      case epilogue::dgelu: return CUBLASLT_EPILOGUE_DGELU;
-      case epilogue::none: break;
-    }
-    return CUBLASLT_EPILOGUE_DEFAULT;
-  }
   template <class Value>
   void set(cublasLtMatmulDescAttributes_t name, Value const& value) {
     check_blas(cublasLtMatmulDescSetAttribute(operation.get(), name, &value, sizeof(value)),

@@ -37,15 +37,9 @@ template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y);
 
 /// Converts n elements to another type: dst[i] = src[i]. Converts between float, double and
-/// bfloat16, rounded to nearest, or between std::int32_t and std::int64_t.
+/// bfloat16, rounded to nearest, ties to even, or between std::int32_t and std::int64_t.
 template <class From, class To>
 void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst);
-
-/// Converts n elements of bfloat16 to float, exactly: dst[i] = src[i].
-void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst);
-
-/// Converts n elements of float to bfloat16, rounded to nearest, ties to even: dst[i] = src[i].
-void narrow(cudaStream_t stream, float const* src, std::int64_t n, bfloat16* dst);
 
 /// Sets y[i] = value for 0 <= i < n.
 template <class T>

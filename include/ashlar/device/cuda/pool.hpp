@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -58,14 +57,9 @@ class pool {
       check(status, "cudaMemPoolSetAttribute");
     }
   }
-  pool(pool&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
-  pool& operator=(pool&& other) noexcept {
-    std::swap(pool_, other.pool_);
-    return *this;
-  }
-  ~pool() {
-    if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
-  }
+  pool(pool const&) = delete;  // arenas keep its address
+  pool& operator=(pool const&) = delete;
+  ~pool() { cudaMemPoolDestroy(pool_); }
 
   /// Allocates a block of `bytes` bytes, aligned to 256 bytes. Returns null for 0 bytes. Throws
   /// ashlar::out_of_memory if there is not enough memory. `what` names the purpose of the block in

@@ -19,7 +19,8 @@ namespace ashlar::cuda {
 
 /// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements. `size` is the number of bytes of an
-/// element: 1, 2, 4 or 8. Elements are aligned to their size. The arrays must not overlap.
+/// element: 1, 2, 4 or 8. Elements are aligned to their size. The arrays must not overlap. Throws
+/// std::invalid_argument if `size` is another number or if there are more than 8 dims.
 void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
                         std::int64_t const* src_strides, void* dst,
@@ -28,6 +29,7 @@ void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
 template <class T>
 void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  static_assert(is_copied_size(sizeof(T)), "elements must have 1, 2, 4 or 8 bytes");
   copy_strided_bytes(stream, sizeof(T), rank, extents, src, src_strides, dst, dst_strides);
 }
 

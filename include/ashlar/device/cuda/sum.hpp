@@ -4,7 +4,7 @@
 #pragma once
 
 // Sums of the elements of an array or of their squares, on a CUDA stream. The sums are computed in
-// double, in a fixed order (kernel/sum.hpp). The results are stored in device memory. T is float,
+// double, in a fixed order (kernel/sum.hpp), and added to a number in device memory. T is float,
 // double or bfloat16. `workspace` points to sum_workspace elements in device memory.
 
 #include <cstdint>
@@ -14,11 +14,6 @@
 #include <ashlar/device/cuda/kernel/sum.hpp>
 
 namespace ashlar::cuda {
-
-/// Computes *sum = the sum of x[i]^2 for 0 <= i < n. `sum` is in device memory.
-template <class T>
-void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
-                    double* sum);
 
 /// Adds the sum of x[i]^2 for 0 <= i < n to *total, in device memory.
 template <class T>

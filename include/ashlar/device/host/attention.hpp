@@ -68,10 +68,6 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
   copy_strided(2, extents, src, from, dst, to);
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// The extents of the attention of one head: its numbers of queries and of keys, and head_dim, the
 /// number of elements of each query, key and value. A query "sees" the keys that it attends to.
 struct head_extents {
@@ -170,7 +166,7 @@ constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
 template <class T>
 void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T* out,
                        T* log_sum_exp, std::optional<double> scale = std::nullopt) {
-  T const factor = detail::attention_scale<T>(e, scale);
+  T const factor = detail::attention_scale<T>(e.head_dim, scale);
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;  // the distance between two tokens in qkv
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {

@@ -120,7 +120,7 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
                         attention_extents const& e, T* workspace, T* dqkv,
                         std::optional<double> scale = std::nullopt) {
   if (e.sequence == 0) return;
-  T const factor = detail::attention_scale<T>(e, scale);
+  T const factor = detail::attention_scale<T>(e.head_dim, scale);
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;
   std::int64_t const step = e.heads * d;  // the distance between two tokens in out and dout

@@ -37,7 +37,7 @@ constexpr head_extents head_of(grouped_extents const& e, std::int64_t keys) {
 /// Returns the number of elements of the workspace that cached_attention_forward needs, for any
 /// number of tokens in the cache.
 constexpr std::int64_t cached_attention_workspace(grouped_extents const& e, std::int64_t places) {
-  return e.turned() + detail::forward_workspace(detail::head_of(e, places));
+  return e.turned_elements() + detail::forward_workspace(detail::head_of(e, places));
 }
 
 /// Computes out and log_sum_exp [batch, groups, queries, sequence] from qkv and the cache, and adds
@@ -48,7 +48,7 @@ template <class T>
 void cached_attention_forward(T const* qkv, grouped_extents const& e, cached_tokens at,
                               T* workspace, T* cache, T* out, T* log_sum_exp) {
   std::int64_t const d = e.head_dim, token = e.groups * 2 * d;
-  T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
+  T const factor = detail::attention_scale<T>(d);
   auto const extents = detail::head_of(e, at.before + e.sequence);
   detail::group_rows<T> rows(e, workspace, at.before);
   for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
@@ -65,7 +65,7 @@ void cached_attention_forward(T const* qkv, grouped_extents const& e, cached_tok
       between_blocks();
       T* const o = out + b * e.sequence * e.out_token() + (group * e.queries + head) * d;
       detail::attention_of_head<T>(rows.turned(head), {keys, token}, {keys + d, token}, extents,
-                                   factor, workspace + e.turned(), {o, e.out_token()},
+                                   factor, workspace + e.turned_elements(), {o, e.out_token()},
                                    log_sum_exp + (pair * e.queries + head) * e.sequence);
     }
   }

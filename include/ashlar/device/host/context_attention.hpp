@@ -15,7 +15,6 @@
 // attention_backward.hpp).
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include <ashlar/device/host/attention.hpp>
@@ -52,11 +51,6 @@ void for_each_head(context_extents const& e, Visit visit) {
   }
 }
 
-template <class T>
-T context_scale(context_extents const& e) {
-  return static_cast<T>(1.0 / std::sqrt(static_cast<double>(e.head_dim)));
-}
-
 }  // namespace detail
 
 /// Returns the number of elements of the workspace that context_attention_forward needs.
@@ -76,7 +70,7 @@ void context_attention_forward(T const* q, T const* keys_values, context_extents
   detail::for_each_head(e, [&](std::int64_t pair, std::int64_t at, std::int64_t kv) {
     T const* const k = keys_values + kv;
     detail::attention_of_head<T>({q + at, step}, {k, 2 * step}, {k + d, 2 * step},
-                                 detail::head_of(e), detail::context_scale<T>(e), workspace,
+                                 detail::head_of(e), detail::attention_scale<T>(d), workspace,
                                  {out + at, step}, log_sum_exp + pair * e.queries);
   });
 }
@@ -97,8 +91,8 @@ void context_attention_backward(T const* dout, T const* q, T const* keys_values,
     T* const dk = dkeys_values + kv;
     detail::attention_gradient_of_head<T>(
         {dout + at, step}, {q + at, step}, {k, 2 * step}, {k + d, 2 * step}, {out + at, step},
-        log_sum_exp + pair * e.queries, detail::head_of(e), detail::context_scale<T>(e), workspace,
-        {dq + at, step}, {dk, 2 * step}, {dk + d, 2 * step});
+        log_sum_exp + pair * e.queries, detail::head_of(e), detail::attention_scale<T>(d),
+        workspace, {dq + at, step}, {dk, 2 * step}, {dk + d, 2 * step});
   });
 }
 

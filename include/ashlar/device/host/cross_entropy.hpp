@@ -4,12 +4,11 @@
 #pragma once
 
 // Softmax cross-entropy of each row of the logits x, with a target class (a column) per row. A row
-// with a negative target is ignored: the loss and the gradient of the row are 0. `cross_entropy`
-// computes the loss and the gradient of complete rows.
+// with a negative target is ignored: the loss and the gradient of the row are 0.
 //
-// If the columns are split over ranks, the caller calls the other functions in the order of this
-// list. Each rank has the columns [first_column, first_column + cols). After each of the first
-// three functions, the caller all-reduces the result of the function over these ranks:
+// The caller calls the functions in the order of this list. If the columns are split over ranks,
+// each rank has the columns [first_column, first_column + cols). After each of the first three
+// functions, the caller then all-reduces the result of the function over these ranks:
 //
 //   function                     result                                    all-reduce by
 //   row_max (softmax.hpp)        maximum = max_c x[c]                      max
@@ -108,28 +107,6 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
     });
     std::int64_t const c = targets[r] - first_column;
     if (c >= 0 && c < cols) out[c] -= own;
-  }
-}
-
-/// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
-/// gradient of the losses with respect to the logits. The rows must be complete. `gradient` may be
-/// `logits`.
-template <class T>
-void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
-                   std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    T const* const row = logits + r * cols;
-    T maximum;
-    T sum;
-    T target_logit;
-    row_max(row, 1, cols, &maximum);
-    cross_entropy_exp_sum(row, &maximum, 1, cols, &sum);
-    cross_entropy_target_logit(row, targets + r, 1, cols, 0, &target_logit);
-    cross_entropy_loss(&maximum, &sum, &target_logit, targets + r, 1, loss + r);
-    if (gradient != nullptr) {
-      cross_entropy_gradient(row, targets + r, &maximum, &sum, 1, cols, 0, scale,
-                             gradient + r * cols);
-    }
   }
 }
 

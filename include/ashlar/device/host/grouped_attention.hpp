@@ -21,7 +21,6 @@
 // source of the grouping is Ainslie et al., "GQA: Training Generalized Multi-Query Transformer
 // Models", 2023.
 
-#include <cmath>
 #include <cstdint>
 
 #include <ashlar/config.hpp>
@@ -48,7 +47,7 @@ struct grouped_extents {
   constexpr std::int64_t out_token() const { return groups * queries * head_dim; }
   /// Returns the total number of elements of the rotary table and of the rotated queries and keys
   /// of one group, or 0 without rotary positions.
-  constexpr std::int64_t turned() const {
+  constexpr std::int64_t turned_elements() const {
     return rotary() ? sequence * head_dim * (queries + 2) : 0;
   }
 };
@@ -64,8 +63,8 @@ constexpr head_extents head_of(grouped_extents const& e) {
 template <class T>
 class group_rows {
  public:
-  /// Computes the rotary table. The workspace has e.turned() elements. `first` is the position of
-  /// the first token.
+  /// Computes the rotary table. The workspace has e.turned_elements() elements. `first` is the
+  /// position of the first token.
   group_rows(grouped_extents const& e, T* workspace, std::int64_t first = 0)
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.angles, table_, first);
@@ -110,11 +109,12 @@ class group_rows {
 
 /// Returns the number of elements of the workspace that grouped_attention_forward needs.
 constexpr std::int64_t grouped_forward_workspace(grouped_extents const& e) {
-  return e.turned() + detail::forward_workspace(detail::head_of(e));
+  return e.turned_elements() + detail::forward_workspace(detail::head_of(e));
 }
 /// Returns the number of elements of the workspace that grouped_attention_backward needs.
 constexpr std::int64_t grouped_backward_workspace(grouped_extents const& e) {
-  return e.turned() + 2 * e.sequence * e.head_dim + detail::backward_workspace(detail::head_of(e));
+  return e.turned_elements() + 2 * e.sequence * e.head_dim +
+         detail::backward_workspace(detail::head_of(e));
 }
 
 /// Computes out and log_sum_exp from qkv. The workspace has grouped_forward_workspace(e) elements.
@@ -124,7 +124,7 @@ void grouped_attention_forward(T const* qkv, grouped_extents const& e, T* worksp
                                T* log_sum_exp) {
   if (e.sequence == 0) return;
   std::int64_t const d = e.head_dim;
-  T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
+  T const factor = detail::attention_scale<T>(d);
   detail::group_rows<T> rows(e, workspace);
   for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
     std::int64_t const b = pair / e.groups, group = pair % e.groups;
@@ -133,7 +133,7 @@ void grouped_attention_forward(T const* qkv, grouped_extents const& e, T* worksp
       between_blocks();
       T* const o = out + b * e.sequence * e.out_token() + (group * e.queries + head) * d;
       detail::attention_of_head<T>(rows.turned(head), rows.key(), rows.value(), detail::head_of(e),
-                                   factor, workspace + e.turned(), {o, e.out_token()},
+                                   factor, workspace + e.turned_elements(), {o, e.out_token()},
                                    log_sum_exp + (pair * e.queries + head) * e.sequence);
     }
   }
@@ -147,9 +147,10 @@ void grouped_attention_backward(T const* dout, T const* qkv, T const* out, T con
                                 grouped_extents const& e, T* workspace, T* dqkv) {
   if (e.sequence == 0) return;
   std::int64_t const d = e.head_dim, token = e.token();
-  T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
+  T const factor = detail::attention_scale<T>(d);
   detail::group_rows<T> rows(e, workspace);
-  T* const share = workspace + e.turned();  // one head's dk and dv: [2, sequence, head_dim]
+  // The dk and dv of one head: [2, sequence, head_dim].
+  T* const share = workspace + e.turned_elements();
   for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
     std::int64_t const b = pair / e.groups, group = pair % e.groups;
     std::int64_t const first = b * e.sequence * token + group * (e.queries + 2) * d;

@@ -86,6 +86,7 @@ class lanes {
   /// Writes the elements with non-temporal stores. `dst` must be aligned to ASHLAR_VECTOR_BYTES.
   /// For bfloat16, `Vectors` must be even.
   [[gnu::always_inline]] void stream(T* dst) const {
+    static_assert(!is_narrow || Vectors % 2 == 0, "a store needs two vectors of bfloat16");
     for_each([&](auto i) __attribute__((always_inline)) {
       if constexpr (!is_narrow) {
         stream_vector(v_[i], dst + i * width);

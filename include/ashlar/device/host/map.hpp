@@ -3,17 +3,15 @@
 
 #pragma once
 
-// Element-wise loops over contiguous arrays, and reductions of whole arrays.
+// Element-wise loops over contiguous arrays, and the sum of the squares of a whole array.
 //
 //   map(x, n, y, f)        y[i] = f(x[i])           y may be x
 //   map(a, b, n, y, f)     y[i] = f(a[i], b[i])     y may be a or b
-//   axpy(alpha, x, n, y)   y[i] += alpha * x[i]
 //   add_inplace            y[i] += x[i]
 //   scale_inplace, fill    y[i] *= alpha, y[i] = value
-//   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
-//   maximum                -inf for n = 0
+//   sum_of_squares         accumulated in double, in the order of reduce.hpp
 //
-// axpy, add_inplace and scale_inplace of integers wrap around (device/wrapping.hpp).
+// add_inplace and scale_inplace of integers wrap around (device/wrapping.hpp).
 //
 // Two arrays of a call must be either identical or disjoint. strided_copy.hpp has loops over
 // strided arrays.
@@ -79,12 +77,6 @@ template <class T, class F>
   }
 }
 
-/// Computes y[i] += alpha * x[i] for 0 <= i < n.
-template <class T>
-void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
-  map(static_cast<T const*>(y), x, n, y, scaled_sum<T>{alpha});
-}
-
 /// Computes y[i] += x[i] for 0 <= i < n.
 template <class T>
 void add_inplace(T const* x, std::int64_t n, T* y) {
@@ -103,12 +95,6 @@ void fill(std::type_identity_t<T> value, std::int64_t n, T* y) {
   std::fill_n(y, n, value);
 }
 
-/// Returns the sum of the n elements of x, accumulated in double.
-template <class T>
-double sum(T const* x, std::int64_t n) {
-  return reduce_sum<double>(n, [x](std::int64_t i) { return static_cast<double>(x[i]); });
-}
-
 /// Returns the sum of the squares of the n elements of x, accumulated in double.
 template <class T>
 double sum_of_squares(T const* x, std::int64_t n) {
@@ -116,12 +102,6 @@ double sum_of_squares(T const* x, std::int64_t n) {
     auto const value = static_cast<double>(x[i]);
     return value * value;
   });
-}
-
-/// Returns the largest element of x, or -inf if n is 0. NaNs are ignored.
-template <class T>
-T maximum(T const* x, std::int64_t n) {
-  return reduce_max<T>(n, [x](std::int64_t i) { return x[i]; });
 }
 
 }  // namespace ashlar::device::host

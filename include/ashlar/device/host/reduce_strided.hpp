@@ -116,14 +116,14 @@ void reduce_strided(reduction op, int rank, std::int64_t const* extents,
   constexpr std::int64_t size = sizeof(T);
   if (sources.empty())
     throw std::invalid_argument("reduce_strided: there is no source. Give at least one.");
+  strided_loop const loop = canonical_loop(rank, extents, source_strides, dst_strides);
+  if (loop.empty) return;
   bool in_place = false;
   for (T const* const source : sources) in_place = in_place || source == dst;
   if (sources.size() == 1) {
     if (!in_place) copy_strided(rank, extents, sources[0], source_strides, dst, dst_strides);
     return;
   }
-  strided_loop const loop = canonical_loop(rank, extents, source_strides, dst_strides);
-  if (loop.empty) return;
   auto const arrays = static_cast<std::int64_t>(sources.size()) + 1;
   bool const streamed = !in_place &&
                         is_streamed(arrays * loop.elements() * size, loop.run() * size);

@@ -10,7 +10,7 @@
 //
 //   function                 result                                            all-reduce by
 //   row_max                  maximum[r] = max_c x[r, c], -inf if no columns    max
-//   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r])
+//   row_exponentials         y[r, c] = e^(x[r, c] - maximum[r])
 //                            sum[r] = sum_c y[r, c]                            sum
 //   row_divide               y[r, c] /= sum[r]
 //   row_dot                  dot[r] = sum_c dy[r, c] y[r, c]                   sum
@@ -39,7 +39,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
 /// Computes y = e^(x - maximum), and the sum of each row of y over the columns of this rank.
 /// maximum[r] must be the maximum of the complete row.
 template <class T>
-void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
+void row_exponentials(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y,
+                      T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
     T const* const row = x + r * cols;
     T* const out = y + r * cols;
@@ -86,7 +87,7 @@ void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
     T maximum;
     T sum;
     row_max(x + r * cols, 1, cols, &maximum);
-    row_exp_sum(x + r * cols, &maximum, 1, cols, y + r * cols, &sum);
+    row_exponentials(x + r * cols, &maximum, 1, cols, y + r * cols, &sum);
     row_divide(&sum, 1, cols, y + r * cols);
   }
 }

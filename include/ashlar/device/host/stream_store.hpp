@@ -72,17 +72,17 @@ template <class Vector>
 #if ASHLAR_STREAM_STORES
   using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
   auto const stored = __builtin_bit_cast(words, value);
-  auto* const target = static_cast<words*>(to);
   // <immintrin.h> declares these stores too, but compiling <immintrin.h> takes longer than
-  // compiling all kernels of this folder.
+  // compiling all kernels of this folder. GCC's built-in functions may store over any type.
 #if defined(__clang__)
-  __builtin_nontemporal_store(stored, target);
+  using any_words [[gnu::may_alias]] = words;  // The elements at `to` have another type.
+  __builtin_nontemporal_store(stored, static_cast<any_words*>(to));
 #elif ASHLAR_VECTOR_BYTES == 64
-  __builtin_ia32_movntdq512(target, stored);
+  __builtin_ia32_movntdq512(static_cast<words*>(to), stored);
 #elif ASHLAR_VECTOR_BYTES == 32
-  __builtin_ia32_movntdq256(target, stored);
+  __builtin_ia32_movntdq256(static_cast<words*>(to), stored);
 #else
-  __builtin_ia32_movntdq(target, stored);
+  __builtin_ia32_movntdq(static_cast<words*>(to), stored);
 #endif
 #else
   std::memcpy(to, &value, sizeof(value));

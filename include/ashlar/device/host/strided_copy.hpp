@@ -3,21 +3,20 @@
 
 #pragma once
 
-// Functions that copy a strided N-dimensional array to another array, add it to another array, or
-// fill an array with one value. Callers use these functions to pack shards, to slice, to transpose,
-// and to broadcast (with a source stride of 0). The loop over the elements is first brought to a
-// canonical form (strided_loop.hpp). The method then depends on the dims along which the two arrays
-// are contiguous:
+// Copies a strided N-dimensional array to another array. Callers use this function to pack shards,
+// to slice, to transpose, and to broadcast (with a source stride of 0). The loop over the elements
+// is first brought to a canonical form (strided_loop.hpp). The method then depends on the dims
+// along which the two arrays are contiguous:
 //
-//   both along the innermost dim      row by row, by memcpy or a vectorised addition. copy_rows.hpp
-//                                     copies short rows, stream_copy.hpp copies large arrays.
+//   both along the innermost dim      row by row, by memcpy. copy_rows.hpp copies short rows,
+//                                     stream_copy.hpp copies large arrays.
 //   destination along the innermost   plane by plane, where these two dims form the planes.
 //   dim, source along another dim     transpose_plane.hpp transposes a plane, and
 //                                     transpose_stream.hpp does it for copies of large arrays.
 //   otherwise                         element by element
 //
-// T is any trivially copyable type for copies, and an arithmetic type for additions. The two arrays
-// must not overlap, and two indices must not refer to the same element of the destination.
+// T is any trivially copyable type. The two arrays must not overlap, and two indices must not refer
+// to the same element of the destination.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +24,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include <ashlar/config.hpp>
 #include <ashlar/device/host/copy_rows.hpp>
 #include <ashlar/device/host/stream_copy.hpp>
 #include <ashlar/device/host/strided_loop.hpp>
@@ -35,42 +33,6 @@
 namespace ashlar::device::host {
 
 namespace detail {
-
-struct assign_run {
-  template <class T>
-  static void run(T const* src, std::int64_t n, T* dst) {
-    std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
-  }
-  template <std::size_t Bytes, class T>
-  static void line(void const* src, T* dst) {
-    std::memcpy(dst, src, Bytes);
-  }
-  template <class T>
-  static void one(T const& src, T& dst) {
-    std::memcpy(&dst, &src, sizeof(T));
-  }
-};
-
-struct add_run {
-  template <class T>
-  static void run(T const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
-    for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<T>(dst[i] + src[i]);
-  }
-  template <std::size_t Bytes, class T>
-  static void line(void const* src, T* dst) {
-    using vector [[gnu::vector_size(Bytes)]] = T;
-    vector a;
-    vector b;
-    std::memcpy(&a, dst, sizeof(a));
-    std::memcpy(&b, src, sizeof(b));
-    a += b;
-    std::memcpy(dst, &a, sizeof(a));
-  }
-  template <class T>
-  static void one(T const& src, T& dst) {
-    dst = static_cast<T>(dst + src);
-  }
-};
 
 /// Prepares a tiled transposition. Finds a dim, other than the last one, along which the source is
 /// contiguous. Moves this dim to the second to last position. Returns false if there is no such
@@ -103,60 +65,55 @@ inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void 
   return whole ? row * (stream_row_from / stream_whole_row_from) : row;
 }
 
-template <class Combine, class T>
-void combine_strided(int rank, std::int64_t const* extents, T const* src,
-                     std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
-                     std::int64_t part_of = 0) {
-  strided_loop loop = canonical_loop(rank, extents, src_strides, dst_strides);
+/// Copies the elements of a canonical loop. `part_of` is that of copy_strided.
+template <class T>
+void copy_loop(strided_loop loop, T const* src, T* dst, std::int64_t part_of) {
+  constexpr std::int64_t size = sizeof(T);
   if (loop.empty) return;
-  if (loop.rank == 0) return Combine::one(*src, *dst);
+  if (loop.rank == 0) {
+    std::memcpy(dst, src, sizeof(T));
+    return;
+  }
   strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
   if (inner.src_stride == 1 && inner.dst_stride == 1) {
-    constexpr std::int64_t size = sizeof(T);
-    if constexpr (std::is_same_v<Combine, assign_run>) {
-      if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
-        // stream_rows gets all rows of a plane in one call, so that it can prefetch the beginning
-        // of the next row while it copies a row.
-        for_each_plane_of_rows(loop,
-                               [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
-                                 stream_rows(src + from, rows.src_stride * size, rows.extent,
-                                             inner.extent * size, dst + to, rows.dst_stride * size);
-                               });
-        return stream_fence();
-      }
-      if (loop.rank > 1 && inner.extent * size <= short_row_bytes) {
-        return for_each_plane_of_rows(
-            loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
-              copy_rows(src + from, rows.src_stride * size, rows.extent, inner.extent * size,
-                        dst + to, rows.dst_stride * size);
-            });
-      }
+    if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
+      // stream_rows gets all rows of a plane in one call, so that it can prefetch the beginning of
+      // the next row while it copies a row.
+      for_each_plane_of_rows(loop,
+                             [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
+                               stream_rows(src + from, rows.src_stride * size, rows.extent,
+                                           inner.extent * size, dst + to, rows.dst_stride * size);
+                             });
+      return stream_fence();
+    }
+    if (loop.rank > 1 && inner.extent * size <= short_row_bytes) {
+      return for_each_plane_of_rows(
+          loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
+            copy_rows(src + from, rows.src_stride * size, rows.extent, inner.extent * size,
+                      dst + to, rows.dst_stride * size);
+          });
     }
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
-      Combine::run(src + from, inner.extent, dst + to);
+      std::memcpy(dst + to, src + from, static_cast<std::size_t>(inner.extent) * sizeof(T));
     });
   } else if (inner.dst_stride == 1 && bring_source_plane_inside(loop)) {
     strided_dim const plane = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
-    if constexpr (std::is_same_v<Combine, assign_run>) {
-      constexpr std::int64_t both = 2 * sizeof(T);
-      if (is_streamed_plane<T>(std::max(loop.elements(), part_of) * both, inner.extent,
-                               plane.dst_stride)) {
-        for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
-          transpose_plane_streamed<Combine>(src + from, inner.src_stride, plane.extent,
-                                            inner.extent, dst + to, plane.dst_stride);
-        });
-        return stream_fence();
-      }
+    if (is_streamed_plane<T>(2 * std::max(loop.elements(), part_of) * size, inner.extent,
+                             plane.dst_stride)) {
+      for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
+        transpose_plane_streamed(src + from, inner.src_stride, plane.extent, inner.extent, dst + to,
+                                 plane.dst_stride);
+      });
+      return stream_fence();
     }
     for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
-      transpose_plane<Combine>(src + from, inner.src_stride, plane.extent, inner.extent, dst + to,
-                               plane.dst_stride);
+      transpose_plane(src + from, inner.src_stride, plane.extent, inner.extent, dst + to,
+                      plane.dst_stride);
     });
   } else {
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
-      for (std::int64_t i = 0; i < inner.extent; ++i) {
-        Combine::one(src[from + i * inner.src_stride], dst[to + i * inner.dst_stride]);
-      }
+      for (std::int64_t i = 0; i < inner.extent; ++i)
+        std::memcpy(dst + to + i * inner.dst_stride, src + from + i * inner.src_stride, sizeof(T));
     });
   }
 }
@@ -181,46 +138,15 @@ void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
                   std::int64_t part_of = 0) {
   static_assert(std::is_trivially_copyable_v<T>);
+  strided_loop const loop = canonical_loop(rank, extents, src_strides, dst_strides);
   using word = detail::copied_as<sizeof(T)>;  // moved by memcpy, copy_n or vector stores
   if constexpr (std::is_void_v<word>) {
-    detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides,
-                                                part_of);
+    detail::copy_loop(loop, src, dst, part_of);
   } else {
     static_assert(alignof(T) >= alignof(word));
-    detail::combine_strided<detail::assign_run>(rank, extents, reinterpret_cast<word const*>(src),
-                                                src_strides, reinterpret_cast<word*>(dst),
-                                                dst_strides, part_of);
+    detail::copy_loop(loop, reinterpret_cast<word const*>(src), reinterpret_cast<word*>(dst),
+                      part_of);
   }
-}
-
-/// Computes dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
-/// where "." is the dot product. Strides are in elements.
-template <class T>
-void add_strided(int rank, std::int64_t const* extents, T const* src,
-                 std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
-  static_assert(std::is_arithmetic_v<T>);
-  detail::combine_strided<detail::add_run>(rank, extents, src, src_strides, dst, dst_strides);
-}
-
-/// Sets dst[i . dst_strides] = value for every multi-index i below the extents, where "." is the
-/// dot product. Strides are in elements.
-template <class T>
-void fill_strided(int rank, std::int64_t const* extents, std::type_identity_t<T> value, T* dst,
-                  std::int64_t const* dst_strides) {
-  strided_loop const loop = canonical_loop(rank, extents, dst_strides, dst_strides);
-  if (loop.empty) return;
-  if (loop.rank == 0) {
-    *dst = value;
-    return;
-  }
-  strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
-  for_each_outer(loop, 1, [=](std::int64_t, std::int64_t to) {
-    if (inner.dst_stride == 1) {
-      std::fill_n(dst + to, inner.extent, value);
-    } else {
-      for (std::int64_t i = 0; i < inner.extent; ++i) dst[to + i * inner.dst_stride] = value;
-    }
-  });
 }
 
 }  // namespace ashlar::device::host

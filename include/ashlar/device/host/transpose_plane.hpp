@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where op= is = or +=. The rows of
-// dst and of src are contiguous. The distance between rows is often a power of two. In this case,
-// the cache lines and pages that are in use compete for a few sets of the caches and the TLB. This
-// competition limits the speed more than the number of bytes does. Therefore the plane is divided
-// into blocks, each block into tiles, and each tile into squares:
+// Transposes one matrix, called a plane: dst[i, j] = src[j, i]. The rows of dst and of src are
+// contiguous. The distance between rows is often a power of two. In this case, the cache lines and
+// pages that are in use compete for a few sets of the caches and the TLB. This competition limits
+// the speed more than the number of bytes does. Therefore the plane is divided into blocks, each
+// block into tiles, and each tile into squares:
 //
 //   block    1024 x 1024      Its pages fit into the second-level TLB.
 //   tile     128 x 128        It is copied through a buffer, so that complete cache lines are read
@@ -128,10 +128,9 @@ void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::
   }
 }
 
-/// Writes the transpose of the buffer to dst: dst[i, j] op= buffer[j, i], where op= is given by
-/// Combine. Complete squares are transposed in registers. The remaining rows and columns are
-/// transposed element by element.
-template <class Combine, class T>
+/// Writes the transpose of the buffer to dst: dst[i, j] = buffer[j, i]. Complete squares are
+/// transposed in registers. The remaining rows and columns are transposed element by element.
+template <class T>
 void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64_t width,
                 T* ASHLAR_RESTRICT dst, std::int64_t dst_stride) {
   constexpr std::int64_t pitch = transpose_pitch<T>;
@@ -154,8 +153,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
       for (std::int64_t j = 0; j < squared_width; j += side) {
         square<word_of<T>, square_bytes>::transpose(
             buffer + j * pitch + i, pitch, [=](std::size_t k, auto const& line) {
-              Combine::template line<square_bytes>(
-                  &line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
+              std::memcpy(dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j, &line,
+                          square_bytes);
             });
       }
     }
@@ -163,17 +162,13 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
   for (std::int64_t i = 0; i < height; ++i) {
     T* const row = dst + i * dst_stride;
     for (std::int64_t j = i < squared_height ? squared_width : 0; j < width; ++j) {
-      Combine::run(buffer + j * pitch + i, 1, row + j);
+      std::memcpy(row + j, buffer + j * pitch + i, sizeof(T));
     }
   }
 }
 
-/// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
-/// cols. Combine defines op=, for example = or +=:
-///
-///   Combine::run(src, n, dst)         applies op= to n consecutive elements
-///   Combine::line<bytes>(src, dst)    applies op= to one vector of `bytes` bytes
-template <class Combine, class T>
+/// Sets dst[i * dst_stride + j] = src[j * src_stride + i] for 0 <= i < rows and 0 <= j < cols.
+template <class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {
   constexpr std::int64_t tile = transpose_tile;
@@ -187,7 +182,7 @@ void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, s
         for (std::int64_t j0 = jb; j0 < j_end; j0 += tile) {
           std::int64_t const width = std::min(tile, j_end - j0);
           fill_tile(src + j0 * src_stride + i0, src_stride, height, width, buffer);
-          empty_tile<Combine>(buffer, height, width, dst + i0 * dst_stride + j0, dst_stride);
+          empty_tile(buffer, height, width, dst + i0 * dst_stride + j0, dst_stride);
         }
       }
     }

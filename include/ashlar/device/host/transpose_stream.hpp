@@ -47,10 +47,9 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// Does the same as transpose_plane, but with non-temporal stores. Combine must be assign_run. The
-/// caller must call stream_fence() afterwards. Only this fence orders the non-temporal stores
-/// before later stores.
-template <class Combine, class T>
+/// Does the same as transpose_plane, but with non-temporal stores. The caller must call
+/// stream_fence() afterwards. Only this fence orders the non-temporal stores before later stores.
+template <class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {
   using squares = square<word_of<T>, ASHLAR_VECTOR_BYTES>;
@@ -73,11 +72,10 @@ void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_
       }
     }
   }
-  transpose_plane<Combine>(src, src_stride, squared, head, dst, dst_stride);
-  transpose_plane<Combine>(src + end * src_stride, src_stride, squared, cols - end, dst + end,
-                           dst_stride);
-  transpose_plane<Combine>(src + squared, src_stride, rows - squared, cols,
-                           dst + squared * dst_stride, dst_stride);
+  transpose_plane(src, src_stride, squared, head, dst, dst_stride);
+  transpose_plane(src + end * src_stride, src_stride, squared, cols - end, dst + end, dst_stride);
+  transpose_plane(src + squared, src_stride, rows - squared, cols, dst + squared * dst_stride,
+                  dst_stride);
 }
 
 }  // namespace ashlar::device::host::detail

@@ -192,17 +192,15 @@ struct winograd_lines {
   /// channels, height, width], while `lines` has the channel as the last dim.
   void read(T const* from, winograd_group const& g) const {
     for (std::int64_t i = 0; i < g.images; ++i)
-      transpose_plane<assign_run>(from + offset(g.image + i), images.plane(),
-                                  (last - first) * images.width, images.channels,
-                                  lines + i * size(), images.channels);
+      transpose_plane(from + offset(g.image + i), images.plane(), (last - first) * images.width,
+                      images.channels, lines + i * size(), images.channels);
   }
   /// Copies the pixels of a group from `lines` to the images, and moves the channel from the last
   /// dim to the second one.
   void write(winograd_group const& g, T* to) const {
     for (std::int64_t i = 0; i < g.images; ++i)
-      transpose_plane<assign_run>(lines + i * size(), images.channels, images.channels,
-                                  (last - first) * images.width, to + offset(g.image + i),
-                                  images.plane());
+      transpose_plane(lines + i * size(), images.channels, images.channels,
+                      (last - first) * images.width, to + offset(g.image + i), images.plane());
   }
 };
 

@@ -211,7 +211,7 @@ void attention_forward(Launcher const& launch, T const* qkv, device::attention_e
                        T* out, accumulation_t<T>* log_sum_exp,
                        std::optional<double> scale = std::nullopt) {
   using A = accumulation_t<T>;
-  A const factor = device::attention_scale<A>(e, scale);
+  A const factor = device::attention_scale<A>(e.head_dim, scale);
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (attention_on_matrices(e, factor, qkv, out)) {
       return detail::with_matrix_dim(e, [&]<int Dim>() {

@@ -89,7 +89,7 @@ void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T c
                         accumulation_t<T>* workspace, T* dqkv,
                         std::optional<double> scale = std::nullopt) {
   using A = accumulation_t<T>;
-  A const factor = device::attention_scale<A>(e, scale);
+  A const factor = device::attention_scale<A>(e.head_dim, scale);
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (attention_on_matrices(e, factor, qkv, dout, out, dqkv)) {
       detail::attention_matrix_dots const dots{e, dout, out, workspace};

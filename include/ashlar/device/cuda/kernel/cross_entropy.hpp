@@ -7,9 +7,8 @@
 // logits has one column for each word of the vocabulary. This rank has the columns [first_column,
 // first_column + cols). A row with a target < 0 is ignored. Losses are of type accumulation_t<T>.
 //
-// `cross_entropy` computes the loss and the gradient of complete rows in one launch. If the columns
-// are split over ranks, the caller runs the following phases. The caller all-reduces the result of
-// each of the first three before it runs the next phase:
+// The caller runs the following phases. If the columns are split over ranks, it all-reduces the
+// result of each of the first three before it runs the next phase:
 //
 //   phase                        result                         all-reduce by
 //   row_max (softmax.hpp)        maximum of each row            max
@@ -31,24 +30,28 @@ namespace ashlar::cuda {
 namespace detail {
 
 template <class T>
-struct cross_entropy_gradient_rows {
+struct cross_entropy_gradient_op {
+  static constexpr bool any_row = true;
   using A = accumulation_t<T>;
   T const* logits;
   std::int32_t const* targets;
+  A const* maximum;
+  A const* sum;
   std::int64_t cols, first_column;
   A scale;
   T* gradient;
-  device::target_distribution<A> q{};
+  device::target_distribution<A> q;
 
   template <int Width, class Share>
-  ASHLAR_HD void write(std::int64_t row, Share const& share, A maximum, A sum) const {
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
     bool const ignored = targets[row] < 0;
     std::int64_t const target = targets[row] - first_column;
-    A const factor = scale / sum, own = scale * q.own, each = scale * q.each;
+    A const peak = maximum[row], factor = scale / sum[row];
+    A const own = scale * q.own, each = scale * q.each;
     share([&](std::int64_t c, int at) {
       auto values = share.template read<0>(logits + row * cols, c, at);
       for (int k = 0; k < Width; ++k) {
-        A const share_of_all = device::cross_entropy_share(static_cast<A>(values.at[k]), maximum,
+        A const share_of_all = device::cross_entropy_share(static_cast<A>(values.at[k]), peak,
                                                            factor) -
                                each;
         A const value = c + k == target ? share_of_all - own : share_of_all;
@@ -56,59 +59,6 @@ struct cross_entropy_gradient_rows {
       }
       store<Width>(gradient + row * cols + c, values);
     });
-  }
-};
-
-template <class T>
-struct cross_entropy_gradient_op {
-  static constexpr bool any_row = true;
-  using A = accumulation_t<T>;
-  cross_entropy_gradient_rows<T> rows;
-  A const* maximum;
-  A const* sum;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
-    rows.template write<Width>(row, share, maximum[row], sum[row]);
-  }
-};
-
-template <class T>
-struct cross_entropy_op {
-  static constexpr bool any_row = true;
-  static constexpr int kept = 1;
-  using A = accumulation_t<T>;
-  /// The result of `gather` also has the logit of the target. This logit must be read before
-  /// `apply`, because in `apply` another thread may overwrite the logit with the gradient.
-  struct partial {
-    exp_sum<A> exponentials;
-    A target_logit;
-  };
-  cross_entropy_gradient_rows<T> rows;
-  A* loss;
-
-  static ASHLAR_HD partial combine(partial const& a, partial const& b) {
-    return {exp_sum<A>::combine(a.exponentials, b.exponentials), a.target_logit + b.target_logit};
-  }
-  template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
-    T const* const x = rows.logits + row * rows.cols;
-    std::int64_t const target = rows.targets[row];
-    partial made{share_exp_sum<T, Width>(x, share), A(0)};
-    share([&](std::int64_t c, int) {
-      if (c <= target && target < c + Width) made.target_logit = static_cast<A>(x[target]);
-    });
-    return made;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial const& total) const {
-    A const maximum = total.exponentials.maximum;
-    A const sum = total.exponentials.sum;
-    if (share.is_first()) {
-      loss[row] = device::cross_entropy_row_loss(maximum, sum, total.target_logit,
-                                                 rows.targets[row]);
-    }
-    if (rows.gradient != nullptr) rows.template write<Width>(row, share, maximum, sum);
   }
 };
 
@@ -204,18 +154,9 @@ void cross_entropy_gradient(
     accumulation_t<T> const* maximum, accumulation_t<T> const* sum, std::int64_t rows,
     std::int64_t cols, std::int64_t first_column, std::type_identity_t<accumulation_t<T>> scale,
     T* gradient, std::type_identity_t<device::target_distribution<accumulation_t<T>>> q = {}) {
-  detail::cross_entropy_gradient_op<T> const op{
-      {logits, targets, cols, first_column, scale, gradient, q}, maximum, sum};
+  detail::cross_entropy_gradient_op<T> const op{logits,       targets, maximum,  sum, cols,
+                                                first_column, scale,   gradient, q};
   launch_rows<T>(launch, "cross_entropy_gradient", op, rows, cols, is_packable(logits, gradient));
-}
-
-template <launcher Launcher, class T>
-void cross_entropy(Launcher const& launch, T const* logits, std::int32_t const* targets,
-                   std::int64_t rows, std::int64_t cols,
-                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
-                   T* gradient) {
-  detail::cross_entropy_op<T> const op{{logits, targets, cols, 0, scale, gradient, {}}, loss};
-  launch_rows<T>(launch, "cross_entropy", op, rows, cols, is_packable(logits, gradient));
 }
 
 }  // namespace ashlar::cuda

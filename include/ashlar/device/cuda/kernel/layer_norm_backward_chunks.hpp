@@ -20,16 +20,16 @@
 namespace ashlar::cuda::detail {
 
 /// The two sums that the backward pass of layer norm needs, for each of `Rows` rows: g[j] is the
-/// sum of g = dy gamma over row j, and g_apart[j] is the sum of g (x - mean).
+/// sum of g = dy gamma over row j, and g_difference[j] is the sum of g (x - mean).
 template <class A, int Rows>
 struct row_sums {
-  A g[Rows], g_apart[Rows];
+  A g[Rows], g_difference[Rows];
 
   static ASHLAR_HD row_sums combine(row_sums const& a, row_sums const& b) {
     row_sums total;
     ASHLAR_UNROLL for (int j = 0; j < Rows; ++j) {
       total.g[j] = a.g[j] + b.g[j];
-      total.g_apart[j] = a.g_apart[j] + b.g_apart[j];
+      total.g_difference[j] = a.g_difference[j] + b.g_difference[j];
     }
     return total;
   }
@@ -103,7 +103,7 @@ struct layer_norm_backward_chunk {
       ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
         A const g = static_cast<A>(packs.dy[j].at[k]) * static_cast<A>(packs.gamma.at[k]);
         part.g[j] += g;
-        part.g_apart[j] += g * (static_cast<A>(packs.x[j].at[k]) - centre);
+        part.g_difference[j] += g * (static_cast<A>(packs.x[j].at[k]) - centre);
       }
     }
   }
@@ -116,8 +116,8 @@ struct layer_norm_backward_chunk {
       std::int64_t const row = first + j;
       if (row >= end) return;
       A const centre = op.mean[row], scale = op.rstd[row];
-      device::layer_norm_gradient<A> const formula(centre, scale, total.g[j],
-                                                   scale * total.g_apart[j], op.share_of_column);
+      device::layer_norm_gradient<A> const formula(
+          centre, scale, total.g[j], scale * total.g_difference[j], op.share_of_column);
       pack<T, Width> dx;
       ASHLAR_UNROLL for (int k = 0; k < Width; ++k) {
         A const dy = static_cast<A>(packs.dy[j].at[k]), x = static_cast<A>(packs.x[j].at[k]);

@@ -11,7 +11,6 @@
 //   add_bias                      y[r, c] += bias[c]
 //   convert                       dst[i] = src[i] in another type; floating-point numbers are
 //                                 rounded to nearest
-//   widen, narrow                 bfloat16 to float, and back
 //   fill                          y[i] = value
 
 #include <cstdint>
@@ -128,16 +127,6 @@ void convert(Launcher const& launch, From const* src, std::int64_t n, To* dst) {
   using narrower = std::conditional_t<sizeof(From) < sizeof(To), From, To>;
   launch_packed<narrower>(launch, "convert", detail::conversion<From, To>{src, dst}, n,
                           is_packable(src) && is_packable(dst));
-}
-
-template <launcher Launcher>
-void widen(Launcher const& launch, bfloat16 const* src, std::int64_t n, float* dst) {
-  convert(launch, src, n, dst);
-}
-
-template <launcher Launcher>
-void narrow(Launcher const& launch, float const* src, std::int64_t n, bfloat16* dst) {
-  convert(launch, src, n, dst);
 }
 
 template <launcher Launcher, class T>

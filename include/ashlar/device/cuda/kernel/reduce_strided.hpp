@@ -6,7 +6,7 @@
 // The device kernel that reduces n strided arrays of one shape into another array. The results are
 // bitwise equal to the results of device/host/reduce_strided.hpp: the sources are reduced from left
 // to right, in the order in which the caller passes them, in accumulation_t<T>, and the result is
-// rounded to T once. comm/sum_order.hpp defines the orders that callers use.
+// rounded to T once. One source is copied. comm/sum_order.hpp defines the orders that callers use.
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element
@@ -45,6 +45,7 @@ struct reduce_each {
     std::int64_t to = 0;
     space.offsets(i, from, to);
     auto const first = load<Width>(sources[0] + from * Width);
+    if (count == 1) return store<Width>(dst + to * Width, first);
     A sums[Width];
     for (int k = 0; k < Width; ++k) sums[k] = static_cast<A>(first.at[k]);
     for (int s = 1; s < count; ++s) {

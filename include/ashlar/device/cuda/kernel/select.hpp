@@ -53,7 +53,7 @@ template <launcher Launcher, class M, class T>
 void select_elements(Launcher const& launch, M const* mask, elements_or_number<T> const& x,
                      elements_or_number<T> const& y, std::int64_t n, T* z) {
   using narrower = std::conditional_t<sizeof(M) < sizeof(T), M, T>;
-  launch_packed<narrower>(launch, "where", detail::selection<M, T>{mask, x, y, z}, n,
+  launch_packed<narrower>(launch, "select_elements", detail::selection<M, T>{mask, x, y, z}, n,
                           is_packable(mask) && is_packable(x.elements, y.elements, z));
 }
 

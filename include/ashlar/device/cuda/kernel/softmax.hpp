@@ -3,13 +3,11 @@
 
 #pragma once
 
-// Kernels for the softmax of rows, with the functions of device/host/softmax.hpp. softmax_forward
-// processes complete rows in one launch. If the columns of a row are split over ranks, the caller
-// runs three phases, with an all-reduce after each of the first two:
+// Kernels for the softmax of rows, and the first two phases of a cross-entropy (cross_entropy.hpp):
 //
-//   row_max               maximum[r] = max_c x[r, c]                        all-reduce by max
-//   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           all-reduce by sum
-//   softmax_apply         y = e^(x - maximum) / sum
+//   softmax_forward   y = softmax of each row of x; the rows are complete
+//   row_max           maximum[r] = max_c x[r, c]
+//   row_exp_sum       sum[r] = sum_c e^(x[r, c] - maximum[r])
 //
 // softmax_forward computes the maximum and the sum in one pass. A part of a row has the maximum m
 // and the sum s of e^(x - m). Two parts with the pairs (m, s) and (m', s') together have the pair:
@@ -167,21 +165,6 @@ struct softmax_op {
   }
 };
 
-/// Computes the same as softmax_op, but reads the maximum and the sum of each row from arrays.
-template <class T>
-struct softmax_apply_op {
-  static constexpr bool any_row = true;
-  using A = accumulation_t<T>;
-  softmax_op<T> op;
-  A const* maximum;
-  A const* sum;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
-    op.template apply<Width>(row, share, exp_sum<A>{maximum[row], sum[row]});
-  }
-};
-
 }  // namespace detail
 
 template <launcher Launcher, class T>
@@ -196,13 +179,6 @@ void row_exp_sum(Launcher const& launch, T const* x, accumulation_t<T> const* ma
                  std::int64_t rows, std::int64_t cols, accumulation_t<T>* sum) {
   launch_rows<T>(launch, "row_exp_sum", detail::row_exp_sum_op<T>{x, cols, maximum, sum}, rows,
                  cols, is_packable(x));
-}
-
-template <launcher Launcher, class T>
-void softmax_apply(Launcher const& launch, T const* x, accumulation_t<T> const* maximum,
-                   accumulation_t<T> const* sum, std::int64_t rows, std::int64_t cols, T* y) {
-  detail::softmax_apply_op<T> const op{{x, cols, y}, maximum, sum};
-  launch_rows<T>(launch, "softmax_apply", op, rows, cols, is_packable(x, y));
 }
 
 template <launcher Launcher, class T>

@@ -65,6 +65,11 @@ struct strided_space {
   }
 };
 
+/// Returns whether device copies move elements of `size` bytes.
+constexpr bool is_copied_size(std::int64_t size) {
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 inline bool has_contiguous_rows(device::host::strided_loop const& loop) {
   if (loop.rank == 0) return false;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];

@@ -205,12 +205,15 @@ void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop
 
 /// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements, and `size` is the number of bytes of an
-/// element: 1, 2, 4 or 8. The arrays are in device memory.
+/// element: 1, 2, 4 or 8. The arrays are in device memory. Throws std::invalid_argument if `size`
+/// is another number or if there are more than 8 dims.
 template <launcher Launcher>
 void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
                         std::int64_t const* src_strides, void* dst,
                         std::int64_t const* dst_strides) {
+  if (!is_copied_size(size))
+    throw std::invalid_argument("copy_strided: elements must have 1, 2, 4 or 8 bytes.");
   auto const loop = device::host::canonical_loop(rank, extents, src_strides, dst_strides);
   if (loop.empty) return;
   if (int const run = detail::source_run(loop); run >= 0) {
@@ -229,12 +232,12 @@ void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
     case 8: return detail::launch_units<8>(launch, loop, size, src, dst);
     case 16: return detail::launch_units<16>(launch, loop, size, src, dst);
   }
-  throw std::invalid_argument("copy_strided: elements must have 1, 2, 4 or 8 bytes.");
 }
 
 template <launcher Launcher, class T>
 void copy_strided(Launcher const& launch, int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  static_assert(is_copied_size(sizeof(T)), "elements must have 1, 2, 4 or 8 bytes");
   copy_strided_bytes(launch, sizeof(T), rank, extents, src, src_strides, dst, dst_strides);
 }
 

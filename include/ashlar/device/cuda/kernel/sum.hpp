@@ -84,7 +84,7 @@ struct part_sums {
 
 template <bool Squares, class Launcher, class T>
 void launch_sum(Launcher const& launch, char const* name, T const* x, std::int64_t n,
-                double* workspace, double* sum, bool adds) {
+                double* workspace, double* total) {
   using single = sum_terms<T, 1, Squares>;
   std::int64_t const part = sum_part(n);
   std::int64_t const parts = (n + part - 1) / part;
@@ -95,30 +95,24 @@ void launch_sum(Launcher const& launch, char const* name, T const* x, std::int64
                   256, scratch);
   });
   using plain = sum_terms<double, 1, false>;
-  launch.blocks(name, part_sums<1, plain, plain>{{workspace}, {workspace}, parts, parts, sum, adds},
-                1, 256, scratch);
+  launch.blocks(name,
+                part_sums<1, plain, plain>{{workspace}, {workspace}, parts, parts, total, true}, 1,
+                256, scratch);
 }
 
 }  // namespace detail
-
-/// Computes *sum = the sum of x[i]^2 for 0 <= i < n, or 0 if n is 0. `sum` is in device memory.
-template <launcher Launcher, class T>
-void sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
-                    double* sum) {
-  detail::launch_sum<true>(launch, "sum_of_squares", x, n, workspace, sum, false);
-}
 
 /// Adds the sum of x[i]^2 for 0 <= i < n to *total, in device memory.
 template <launcher Launcher, class T>
 void add_sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
                         double* total) {
-  detail::launch_sum<true>(launch, "add_sum_of_squares", x, n, workspace, total, true);
+  detail::launch_sum<true>(launch, "add_sum_of_squares", x, n, workspace, total);
 }
 
 /// Adds the sum of x[i] for 0 <= i < n to *total, in device memory.
 template <launcher Launcher, class T>
 void add_sum(Launcher const& launch, T const* x, std::int64_t n, double* workspace, double* total) {
-  detail::launch_sum<false>(launch, "add_sum", x, n, workspace, total, true);
+  detail::launch_sum<false>(launch, "add_sum", x, n, workspace, total);
 }
 
 }  // namespace ashlar::cuda

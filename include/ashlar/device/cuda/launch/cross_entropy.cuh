@@ -13,14 +13,6 @@
 namespace ashlar::cuda {
 
 template <class T>
-void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
-                   std::int64_t rows, std::int64_t cols,
-                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
-                   T* gradient) {
-  cross_entropy(device_launcher(stream), logits, targets, rows, cols, scale, loss, gradient);
-}
-
-template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit) {
@@ -54,8 +46,6 @@ void cross_entropy_gradient(
                          first_column, scale, gradient, q);
 }
 
-template void cross_entropy(cudaStream_t, float const*, std::int32_t const*, std::int64_t,
-                            std::int64_t, float, float*, float*);
 template void cross_entropy_target_logit(cudaStream_t, float const*, std::int32_t const*,
                                          std::int64_t, std::int64_t, std::int64_t, float*);
 template void cross_entropy_expected_logit(cudaStream_t, float const*, std::int32_t const*,
@@ -67,8 +57,6 @@ template void cross_entropy_gradient(cudaStream_t, float const*, std::int32_t co
                                      float const*, std::int64_t, std::int64_t, std::int64_t, float,
                                      float*, device::target_distribution<float>);
 
-template void cross_entropy(cudaStream_t, double const*, std::int32_t const*, std::int64_t,
-                            std::int64_t, double, double*, double*);
 template void cross_entropy_target_logit(cudaStream_t, double const*, std::int32_t const*,
                                          std::int64_t, std::int64_t, std::int64_t, double*);
 template void cross_entropy_expected_logit(cudaStream_t, double const*, std::int32_t const*,
@@ -81,8 +69,6 @@ template void cross_entropy_gradient(cudaStream_t, double const*, std::int32_t c
                                      std::int64_t, double, double*,
                                      device::target_distribution<double>);
 
-template void cross_entropy(cudaStream_t, bfloat16 const*, std::int32_t const*, std::int64_t,
-                            std::int64_t, float, float*, bfloat16*);
 template void cross_entropy_target_logit(cudaStream_t, bfloat16 const*, std::int32_t const*,
                                          std::int64_t, std::int64_t, std::int64_t, float*);
 template void cross_entropy_expected_logit(cudaStream_t, bfloat16 const*, std::int32_t const*,

@@ -23,14 +23,6 @@ void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst) {
   convert(device_launcher(stream), src, n, dst);
 }
 
-void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst) {
-  widen(device_launcher(stream), src, n, dst);
-}
-
-void narrow(cudaStream_t stream, float const* src, std::int64_t n, bfloat16* dst) {
-  narrow(device_launcher(stream), src, n, dst);
-}
-
 template <class T>
 void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T* y) {
   fill(device_launcher(stream), value, n, y);

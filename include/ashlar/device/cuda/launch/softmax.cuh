@@ -36,36 +36,12 @@ void row_exp_sum(cudaStream_t stream, T const* x, accumulation_t<T> const* maxim
   row_exp_sum(device_launcher(stream), x, maximum, rows, cols, sum);
 }
 
-template <class T>
-void softmax_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* maximum,
-                   accumulation_t<T> const* sum, std::int64_t rows, std::int64_t cols, T* y) {
-  softmax_apply(device_launcher(stream), x, maximum, sum, rows, cols, y);
-}
-
-template <class T>
-void row_dot(cudaStream_t stream, T const* a, T const* b, std::int64_t rows, std::int64_t cols,
-             accumulation_t<T>* dot) {
-  row_dot(device_launcher(stream), a, b, rows, cols, dot);
-}
-
-template <class T>
-void softmax_backward_apply(cudaStream_t stream, T const* dy, T const* y,
-                            accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,
-                            T* dx) {
-  softmax_backward_apply(device_launcher(stream), dy, y, dot, rows, cols, dx);
-}
-
 template void softmax_forward(cudaStream_t, float const*, std::int64_t, std::int64_t, float*);
 template void softmax_backward(cudaStream_t, float const*, float const*, std::int64_t, std::int64_t,
                                float*);
 template void row_max(cudaStream_t, float const*, std::int64_t, std::int64_t, float*);
 template void row_exp_sum(cudaStream_t, float const*, float const*, std::int64_t, std::int64_t,
                           float*);
-template void softmax_apply(cudaStream_t, float const*, float const*, float const*, std::int64_t,
-                            std::int64_t, float*);
-template void row_dot(cudaStream_t, float const*, float const*, std::int64_t, std::int64_t, float*);
-template void softmax_backward_apply(cudaStream_t, float const*, float const*, float const*,
-                                     std::int64_t, std::int64_t, float*);
 
 template void softmax_forward(cudaStream_t, double const*, std::int64_t, std::int64_t, double*);
 template void softmax_backward(cudaStream_t, double const*, double const*, std::int64_t,
@@ -73,12 +49,6 @@ template void softmax_backward(cudaStream_t, double const*, double const*, std::
 template void row_max(cudaStream_t, double const*, std::int64_t, std::int64_t, double*);
 template void row_exp_sum(cudaStream_t, double const*, double const*, std::int64_t, std::int64_t,
                           double*);
-template void softmax_apply(cudaStream_t, double const*, double const*, double const*, std::int64_t,
-                            std::int64_t, double*);
-template void row_dot(cudaStream_t, double const*, double const*, std::int64_t, std::int64_t,
-                      double*);
-template void softmax_backward_apply(cudaStream_t, double const*, double const*, double const*,
-                                     std::int64_t, std::int64_t, double*);
 
 template void softmax_forward(cudaStream_t, bfloat16 const*, std::int64_t, std::int64_t, bfloat16*);
 template void softmax_backward(cudaStream_t, bfloat16 const*, bfloat16 const*, std::int64_t,
@@ -86,11 +56,5 @@ template void softmax_backward(cudaStream_t, bfloat16 const*, bfloat16 const*, s
 template void row_max(cudaStream_t, bfloat16 const*, std::int64_t, std::int64_t, float*);
 template void row_exp_sum(cudaStream_t, bfloat16 const*, float const*, std::int64_t, std::int64_t,
                           float*);
-template void softmax_apply(cudaStream_t, bfloat16 const*, float const*, float const*, std::int64_t,
-                            std::int64_t, bfloat16*);
-template void row_dot(cudaStream_t, bfloat16 const*, bfloat16 const*, std::int64_t, std::int64_t,
-                      float*);
-template void softmax_backward_apply(cudaStream_t, bfloat16 const*, bfloat16 const*, float const*,
-                                     std::int64_t, std::int64_t, bfloat16*);
 
 }  // namespace ashlar::cuda

@@ -13,12 +13,6 @@
 namespace ashlar::cuda {
 
 template <class T>
-void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
-                    double* sum) {
-  sum_of_squares(device_launcher(stream), x, n, workspace, sum);
-}
-
-template <class T>
 void add_sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                         double* sum) {
   add_sum_of_squares(device_launcher(stream), x, n, workspace, sum);
@@ -30,7 +24,6 @@ void add_sum(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
 }
 
 #define ASHLAR_SUMS(T)                                                                             \
-  template void sum_of_squares(cudaStream_t, T const*, std::int64_t, double*, double*);            \
   template void add_sum_of_squares(cudaStream_t, T const*, std::int64_t, double*, double*);        \
   template void add_sum(cudaStream_t, T const*, std::int64_t, double*, double*);
 
