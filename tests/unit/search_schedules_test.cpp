@@ -248,10 +248,13 @@ TEST_CASE("schedules by name") {
   CHECK(search::schedule_choices("interleaved:3") ==
         std::vector<search::schedule_choice>{{schedule_kind::interleaved, 3}});
   CHECK(search::schedule_choices("interleaved", {2, 4}).size() == 2);
-  for (char const* wrong :
-       {"1f2b", "zb_v:2", "interleaved:1", "interleaved:", "interleaved:2x", ""})
+  for (char const* wrong : {"1f2b", "zb_v:2", "interleaved:1", "interleaved:1001",
+                            "interleaved:", "interleaved:2x", ""})
     CHECK(has(message_of([&] { search::schedule_choices(wrong); }),
               "Choose one of 1f1b, eager, gpipe, searched, interleaved"));
+  for (auto const& wrong : {std::vector{1, 2}, std::vector{2, 1, 3}, std::vector{2, 1001}})
+    CHECK(has(message_of([&] { search::schedule_choices("interleaved", wrong); }),
+              "interleaved may name its chunks, 2 to 1000, as in interleaved:4."));
   CHECK(search::name_of(pipelines::eager(4, 8)) == "eager");
   CHECK(search::name_of(pipelines::interleaved(4, 8, 2)) == "interleaved:2");
   CHECK(search::name_of(pipelines::dual_pipe_v(4, 8)) == "dual_pipe_v");

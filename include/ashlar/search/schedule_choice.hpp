@@ -117,7 +117,7 @@ inline constexpr std::string_view schedule_names[] = {
 
 /// Reads the name of a schedule. The name "interleaved" without a number stands for one schedule
 /// for each number in `chunks` (stages per part). Throws ashlar::error if there is no schedule of
-/// this name.
+/// this name, or if a number of stages per part is not 2 to 1000.
 inline std::vector<schedule_choice> schedule_choices(std::string_view name,
                                                      std::vector<int> const& chunks = {2}) {
   std::vector<schedule_choice> found;
@@ -137,15 +137,15 @@ inline std::vector<schedule_choice> schedule_choices(std::string_view name,
     if (colon == std::string_view::npos)
       for (int const c : chunks) found.push_back({kind, c});
     else if (is_number) found.push_back({kind, number});
-    for (auto const& c : found)
-      if (c.chunks < 2 || c.chunks > 1000) found.clear();
+    auto const is_wrong = [](schedule_choice const& c) { return c.chunks < 2 || c.chunks > 1000; };
+    if (std::any_of(found.begin(), found.end(), is_wrong)) found.clear();
   }
   if (!found.empty()) return found;
   std::string names;
   for (auto const n : schedule_names) names += (names.empty() ? "" : ", ") + std::string(n);
   throw error("search::schedule_choices", "there is no schedule \"" + std::string(name) +
                                               "\". Choose one of " + names +
-                                              "; interleaved may name its chunks, 2 or more, as in "
+                                              "; interleaved may name its chunks, 2 to 1000, as in "
                                               "interleaved:4.");
 }
 
