@@ -244,6 +244,15 @@ TEST_CASE("searches that cannot choose the storage of a tied parameter say so") 
               "elements 0 and 1 share a parameter, and this search cannot choose where it is "
               "stored. Use search::optimal"));
   }
+  // If the storage of the first tie is prescribed, the message names the elements of the second.
+  auto const pair = [] { return nn::tied(nn::linear(16, 16), nn::gelu(), nn::linear(16, 16)); };
+  auto two = any_length(nn::describe(nn::chain(pair(), pair()), nn::feature_batch{4, 16, 1}));
+  REQUIRE(two.ties.size() == 2);
+  two = search::with_storage(two, two.ties[0],
+                             search::detail::storages(two, two.ties[0], t, true).front());
+  CHECK(has(message_of([&] { search::coordinate_descent(two, t, m, {.evaluations = 10}); }),
+            "elements " + std::to_string(two.ties[1].first) + " and " +
+                std::to_string(two.ties[1].later) + " share a parameter"));
   for (auto const* name : {"exact", "exhaustive"}) {
     auto const found = search::algorithm_named(name).run(net, t, m, {});
     CHECK(has_one_storage(net, found.plan));

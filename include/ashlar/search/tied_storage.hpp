@@ -30,22 +30,29 @@
 namespace ashlar::search {
 namespace detail {
 
+/// Returns whether the storage of a tied parameter is prescribed.
+template <int N>
+constexpr bool is_settled(basic_problem<N> const& net, tie const& t) {
+  return net.spec(t.first).parameters[t.first_index].store.axes() > 0;
+}
+
 /// Returns whether the storage of every tied parameter is prescribed.
 template <int N>
 constexpr bool has_settled_ties(basic_problem<N> const& net) {
   for (auto const& t : net.ties)
-    if (net.spec(t.first).parameters[t.first_index].store.axes() == 0) return false;
+    if (!is_settled(net, t)) return false;
   return true;
 }
 
 /// Throws ashlar::error if the storage of a tied parameter is not prescribed.
 template <int N>
 constexpr void demand_settled_ties(basic_problem<N> const& net) {
-  if (!has_settled_ties(net))
-    throw error("search", "elements " + std::to_string(net.ties[0].first) + " and " +
-                              std::to_string(net.ties[0].later) +
-                              " share a parameter, and this search cannot choose where it is "
-                              "stored. Use search::optimal, search::exact or search::exhaustive.");
+  for (auto const& t : net.ties)
+    if (!is_settled(net, t))
+      throw error("search",
+                  "elements " + std::to_string(t.first) + " and " + std::to_string(t.later) +
+                      " share a parameter, and this search cannot choose where it is "
+                      "stored. Use search::optimal, search::exact or search::exhaustive.");
 }
 
 /// An exchange of interchangeable axes (equal extent and network tier) turns a storage into an
