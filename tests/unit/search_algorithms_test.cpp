@@ -127,6 +127,10 @@ TEST_CASE("random search excludes plans over the limit, and reports if it drew n
   m.memory = search::detail::least_memory(model, lean).bytes;
   CHECK(has(message_of([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
             "no plan that fits"));
+  auto small = m;
+  small.memory = m.memory - 1;
+  CHECK(has(message_of([&] { random_search(net, t, small, {.seed = 1, .evaluations = 50}); }),
+            "search::random_search: "));
   // Random and exhaustive search may evaluate plans that do not fit in memory. The other algorithms
   // start at a plan that fits, and visit only such plans.
   for (auto const& a : search::algorithms()) {

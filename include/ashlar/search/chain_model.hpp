@@ -24,7 +24,6 @@
 #include <ashlar/search/choice_class.hpp>
 #include <ashlar/search/tabulated_moves.hpp>
 #include <ashlar/search/tied_storage.hpp>
-#include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
 
@@ -107,7 +106,7 @@ class chain_model {
   }
 
   /// Returns a copy of this model with only the classes (of equal elements) that the chain uses
-  /// now.
+  /// now. The copy has no lists of permitted choices, so recompute() must not be called on it.
   constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
@@ -272,8 +271,8 @@ class chain_model {
   };
 
   [[noreturn]] void refuse(int i) const {
-    throw error("search::optimal", "no placement of layer " + std::to_string(i) + " (" +
-                                       net_.spec(i).name.text + ") is permitted on this mesh.");
+    detail::refuse_problem("no placement of layer " + std::to_string(i) + " (" +
+                           net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
   /// Returns whether the tensors at the boundaries of both ends of a residual block have the

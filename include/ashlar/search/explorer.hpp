@@ -10,6 +10,8 @@
 //                  exceeds the memory limit, its variables are changed in random order until it
 //                  fits. A changed variable gets its choice from a plan that is known to fit.
 
+#include <string>
+
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/assignment.hpp>
 #include <ashlar/search/branch_limits.hpp>
@@ -81,9 +83,10 @@ basic_result<N> explore(char const* name, basic_problem<N> const& net, topology 
                         machine const& m, options const& o, Walk const& walk) {
   watch run(name, o);
   run.demand_end();
-  demand_no_branches(net, (std::string("search::") + name).c_str());
+  std::string const operation = std::string("search::") + name;
+  demand_no_branches(net, operation.c_str());
   chain_model<N> model = model_of(net, t, m, o);
-  auto const lean = demand_room(model, m.memory, name);
+  auto const lean = demand_room(model, m.memory, operation.c_str());
   run.bound_by([&] { return lower_bound(model, m.memory); });
   explorer<N> e(model, m.memory, lean, o.seed, run);
   run.tables_made();
