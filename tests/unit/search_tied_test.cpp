@@ -5,6 +5,8 @@
 // storage. The plan must be as fast as the best of all plans with one storage. Searches that cannot
 // choose the storage must say so.
 
+#include <stop_token>
+
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/relative.hpp>
@@ -257,6 +259,12 @@ TEST_CASE("searches that cannot choose the storage of a tied parameter say so") 
     auto const found = search::algorithm_named(name).run(net, t, m, {});
     CHECK(has_one_storage(net, found.plan));
     CHECK(found.gap == 0);
+    std::stop_source stop;
+    stop.request_stop();
+    search::options cancelled;
+    cancelled.cancel = stop.get_token();
+    CHECK(has(message_of([&] { (void)search::algorithm_named(name).run(net, t, m, cancelled); }),
+              "cancelled after 0 evaluations"));
   }
   ashlar::topology const five{{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}, {"e", 2}};
   CHECK(has(message_of([&] { (void)search::optimal(net, five, m); }),
