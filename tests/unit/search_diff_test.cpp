@@ -137,6 +137,22 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
   }
 }
 
+TEST_CASE("a residual whose two ends have different placements is refused") {
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const t = parse_topology("gpu=2");
+  auto const net = block_net(1, {8, 6}, 16);
+  auto const plan = data_parallel(net, t, m);
+  int end = 0;
+  while (net[end].kind != search::element_kind::residual_end) ++end;
+  auto broken = plan;
+  for (auto const& c : search::layer_choices(net.spec(end), t))
+    if (!(c == plan[end])) broken.choices[std::size_t(end)] = c;
+  CHECK(message_of([&] { diff(net, plan, broken, m); }) ==
+        "search::diff: element " + std::to_string(end) +
+            " (residual) must have the placements of the element that begins its residual, or of "
+            "the ends of its branch. Compare plans of one net.");
+}
+
 /// Returns a network of `blocks` blocks for a batch of 16 in m micro-batches. Each block is a
 /// segment that can be recomputed.
 search::problem blocks_in(int blocks, int m) {

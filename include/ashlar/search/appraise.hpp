@@ -33,16 +33,8 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
   if (chosen.size() != net.size())
     refuse("the plan has " + std::to_string(chosen.size()) + " elements, but the net has " +
            std::to_string(net.size()) + ". Give a plan of this net.");
-  for (int i = 0; i < net.size(); ++i) {
-    std::string const element = "element " + std::to_string(i) + " (" + net.spec(i).name.text +
-                                ") ";
-    bool const turns = net[i].kind == element_kind::branch_turn;
-    if (!turns && !is_legal(chosen[i], net.spec(i), chosen.mesh))
-      refuse(element + "has a placement that its layer does not support.");
-    if (broken_joint(net, chosen, i) >= 0)
-      refuse(element + "must have the placements of the element that begins its residual, or of " +
-             "the ends of its branch.");
-  }
+  for (int i = 0; i < net.size(); ++i)
+    if (auto const fault = element_fault(net, chosen, i); !fault.empty()) refuse(fault);
   detail::demand_no_branches(net, "search::appraise");
   detail::watch run("appraise", o);
   predict(chosen, net, m);

@@ -41,12 +41,8 @@ void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
                                     " elements, but the net has " + std::to_string(net.size()) +
                                     ". Compare plans of one net.");
   for (int i = 0; i < net.size(); ++i)
-    if (net[i].kind == element_kind::branch_turn ? broken_joint(net, p, i) >= 0
-                                                 : !is_legal(p[i], net.spec(i), p.mesh))
-      throw error(
-          "search::diff",
-          "element " + std::to_string(i) + " (" + net.spec(i).name.text +
-              ") has a placement that its layer does not support. Compare plans of one net.");
+    if (auto const fault = element_fault(net, p, i); !fault.empty())
+      throw error("search::diff", fault + " Compare plans of one net.");
 }
 
 }  // namespace detail

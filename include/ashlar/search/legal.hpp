@@ -23,6 +23,8 @@
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.
 
+#include <string>
+
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/search/choices.hpp>
 
@@ -115,6 +117,20 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
     if (candidate == c) return true;
   } while (detail::next_order(order));
   return false;
+}
+
+/// Returns what is wrong with the placements of element i of a plan, as a sentence that names the
+/// element, or an empty text if nothing is. Expects a plan of as many elements as the net.
+template <int N>
+std::string element_fault(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
+  std::string const element = "element " + std::to_string(i) + " (" + net.spec(i).name.text + ") ";
+  bool const turns = net[i].kind == element_kind::branch_turn;
+  if (!turns && !is_legal(chosen[i], net.spec(i), chosen.mesh))
+    return element + "has a placement that its layer does not support.";
+  if (broken_joint(net, chosen, i) >= 0)
+    return element + "must have the placements of the element that begins its residual, or of the "
+                     "ends of its branch.";
+  return {};
 }
 
 }  // namespace ashlar::search
