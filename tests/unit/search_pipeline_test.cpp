@@ -400,12 +400,15 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
                   for (auto const& stage : p.stages) work += m * stage.work;
                   return work;
                 }()));
+          std::int64_t kept = 0;
           for (auto const& stage : p.stages) {
             std::int64_t lasting = 0;
             for (int i = stage.first; i < stage.last; ++i)
               lasting += parts.elements[std::size_t(i)].memory.kept;
             CHECK(lasting <= stage.memory);
+            kept += lasting;
           }
+          CHECK(parts.total.memory.kept == kept);
         }
         // With a large batch, the peak memory of a stage occurs during its passes, not while
         // gradients are synchronized. So recomputation must lower it.

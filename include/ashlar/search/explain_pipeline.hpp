@@ -85,13 +85,19 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
   auto const chain = chain_of(net, p);
   auto parts = breakdown(chain, p.chosen, m);
   detail::leave_out_cuts(chain, p, m, parts);
+  parts.total.memory = {};
   for (int j = 0; j < static_cast<int>(p.stages.size()); ++j) {
     auto const stage = stage_of(chain, p, j);
     auto const own = plan_of_stage<N>(p, j);
     int const first = p.stages[static_cast<std::size_t>(j)].first;
-    for (int i = 0; i < stage.size(); ++i)
-      parts.elements[static_cast<std::size_t>(first + i)].memory = parts_of(
-          memory_of(stage, own, i));
+    std::int64_t kept = 0;
+    for (int i = 0; i < stage.size(); ++i) {
+      auto& memory = parts.elements[static_cast<std::size_t>(first + i)].memory;
+      memory = parts_of(memory_of(stage, own, i));
+      kept += memory.kept;
+    }
+    parts.total.memory.kept += kept;
+    parts.total.memory.running += memory_per_rank(stage, own) - kept;
   }
   return parts;
 }
