@@ -64,6 +64,7 @@ class recomputation_search {
     limit_ = limit;
     open_.clear();
     known_ = effort_of(watch_).known;
+    if (best_.size() > 0) best_ = {};
     bool const is_any = known_ == unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
