@@ -43,12 +43,9 @@ class tabulated_moves {
   }
   constexpr int state(int table, placement const& p) const { return paths_->state(table, p); }
 
-  /// Returns the seconds of the moves from one placement, indexed by the number (state) of the
-  /// target placement. weight_from returns their weights: seconds plus a tiny tie-breaking amount
-  /// per collective.
-  constexpr double const* seconds_from(int table, int source) {
-    return paths_->paths_from(table, source).seconds.data();
-  }
+  /// Returns the weights of the moves from one placement, indexed by the number (state) of the
+  /// target placement. A weight is the seconds of a move plus a tiny tie-breaking amount per
+  /// collective.
   constexpr double const* weight_from(int table, int source) {
     of_table& known = weights_->data()[table];
     if (known.size() == 0 || known.data()[source].size() == 0) fill(known, table, source);
