@@ -39,9 +39,6 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-/// The usual maximum number of labels (partial plans) that a search makes. Making that many labels
-/// takes some seconds.
-inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
 

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include <ashlar/search/label_search.hpp>
+#include <ashlar/search/search_effort.hpp>
 
 namespace ashlar::search::detail {
 
@@ -59,11 +60,12 @@ constexpr least_memory_result least_memory_path(chain_model<N> const& model, std
     return labels.complete();
   };
   chain_model<N> few = least_memory_choices(model, false);
-  look(few, label_beam, label_effort);
+  std::int64_t const usual = search_effort{}.labels;
+  look(few, label_beam, usual);
   chain_model<N> all = least_memory_choices(model, true);
   for (int const width : {label_beam, label_width})
     if (!found.complete && (least || found.bytes < 0))
-      found.complete = look(all, width, least ? least_memory_effort : label_effort);
+      found.complete = look(all, width, least ? least_memory_effort : usual);
   return found;
 }
 
