@@ -19,7 +19,7 @@ namespace ashlar::search {
 struct costly_move {
   std::string layer;
   move_line each;  ///< one of the equal collectives
-  int times = 0;   ///< the number of elements that have this collective
+  int times = 0;   ///< the number of these collectives, in all elements together
   double seconds() const { return times * each.seconds; }
 };
 
