@@ -166,7 +166,7 @@ class cut_search {
   /// cuts, the result is only the bound of the cut balanced(0). Returns `unreachable` if no cut
   /// exists.
   double least_of(std::vector<int> const& limits) const {
-    if (!limits.empty()) return least_of_cut(units_of(limits));
+    if (!limits.empty()) return least_of_cut(units_of(net_.points(), limits));
     if (net_.units() < shape_.stages()) return unreachable;
     auto const cut = balanced(0);
     if (count() > most_cuts) return least_of_cut(cut);
@@ -178,13 +178,6 @@ class cut_search {
     auto const all = net_.stage(0, net_.units(), false);
     double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
     return std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);
-  }
-  std::vector<int> units_of(std::vector<int> const& limits) const {
-    std::vector<int> cut;
-    for (int const g : limits)
-      cut.push_back(static_cast<int>(
-          std::lower_bound(net_.points().begin(), net_.points().end(), g) - net_.points().begin()));
-    return cut;
   }
 
   /// Returns the cut that dynamic programming finds within `limit` bytes per rank (0: no limit), or
@@ -383,7 +376,7 @@ inline found_cut best_cut(cut_costs& net, schedule_choice const& choice, int par
                           int micro_batches, std::int64_t limit, double known,
                           std::vector<int> const& given, bool any_cuts) {
   detail::cut_search search(net, choice, parts, micro_batches, limit, known);
-  if (!given.empty()) search.take(search.units_of(given));
+  if (!given.empty()) search.take(detail::units_of(net.points(), given));
   if (any_cuts && search.count() > 0) {
     if (search.count() <= detail::cut_search::most_cuts) {
       search.take_all();

@@ -69,9 +69,7 @@ double least_of_candidate(pipeline_candidate<N> const& c, basic_problem<N> const
     if (!permits(c, choice, m)) continue;
     std::vector<int> cut;
     if (!any_cuts) {
-      for (int const first : equal_limits(net, blocks, c.parts * choice.chunks))
-        cut.push_back(static_cast<int>(std::lower_bound(points.begin(), points.end(), first) -
-                                       points.begin()));
+      cut = units_of(points, equal_limits(net, blocks, c.parts * choice.chunks));
       if (cut.empty()) continue;
     }
     least = std::min(least, bounds.least(choice, c.parts, cut));

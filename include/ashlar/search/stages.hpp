@@ -18,6 +18,7 @@
 // Each stage can recompute its first segments. The number of recomputed segments may differ between
 // stages. If a boundary between stages divides a segment, the two parts count as two segments.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/step/plan.hpp>
@@ -48,6 +49,15 @@ constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   }
   points.push_back(net.size());
   return points;
+}
+
+/// Returns the index in `points` (cutting points, ascending) of each of the points `limits`.
+inline std::vector<int> units_of(std::vector<int> const& points, std::vector<int> const& limits) {
+  std::vector<int> units;
+  for (int const at : limits)
+    units.push_back(
+        static_cast<int>(std::lower_bound(points.begin(), points.end(), at) - points.begin()));
+  return units;
 }
 
 /// Returns whether two layers are equal. They may differ in whether the backward pass computes dx,
