@@ -87,7 +87,7 @@ constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology 
   if (has_settled_ties(net) || !is_exact_on(t))
     return settled_plan(net, t, m, filter, fastest_by_roles, watch);
   check_problem(net, t, m);
-  one_storage<Watch> part{watch, effort_of(watch)};
+  watch_of_part<Watch> part{watch, effort_of(watch)};
   auto const found = best_storage(
       net, t, !std::is_same_v<Filter, any_choice>,
       [&](basic_problem<N> const& one) {

@@ -5,7 +5,8 @@
 
 // Says how much work a search below a memory limit may do, and which plans it looks for. A search
 // that makes many plans, such as the search for pipelines, does less work for each plan than a
-// search that makes a single plan.
+// search that makes a single plan. watch_of_part connects a part of a search with the watch of the
+// whole search.
 
 #include <cstdint>
 
@@ -36,6 +37,18 @@ constexpr search_effort effort_of(Watch const& watch) {
   if constexpr (requires { watch.effort; }) return watch.effort;
   else return {};
 }
+
+/// Passes the progress of a part of a search, such as the search with one storage of a tied
+/// parameter, on to the watch of the whole search. Lower bounds are not passed on, because they
+/// hold only for that part.
+template <class Watch>
+struct watch_of_part {
+  Watch& watch;
+  search_effort effort{};
+  constexpr bool go_on() { return watch.go_on(); }
+  constexpr bool improves(double weight) { return watch.improves(weight); }
+  constexpr void raise_bound(double) {}
+};
 
 }  // namespace detail
 

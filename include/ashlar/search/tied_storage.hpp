@@ -152,16 +152,5 @@ constexpr basic_plan<N> best_storage(
   return best.plan;
 }
 
-/// Passes the progress of the search with one storage on to the watch of the whole search. Lower
-/// bounds are not passed on, because they hold only for plans with this storage.
-template <class Watch>
-struct one_storage {
-  Watch& watch;
-  search_effort effort{};
-  constexpr bool go_on() { return watch.go_on(); }
-  constexpr bool improves(double weight) { return watch.improves(weight); }
-  constexpr void raise_bound(double) {}
-};
-
 }  // namespace detail
 }  // namespace ashlar::search

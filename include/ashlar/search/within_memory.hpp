@@ -136,15 +136,6 @@ class recomputation_search {
     double bound;
   };
 
-  /// Passes the progress of a search for one number of recomputed segments on to the watch of the
-  /// whole search. Lower bounds are not passed on, because they hold only for that number.
-  struct within {
-    Watch& watch;
-    constexpr bool go_on() { return watch.go_on(); }
-    constexpr bool improves(double weight) { return watch.improves(weight); }
-    constexpr void raise_bound(double) {}
-  };
-
   /// Computes a lower bound of the cost of all plans in a range of numbers of recomputed segments.
   /// Adds the range to the open ranges if it may contain a plan that fits and is better than the
   /// best known one.
@@ -173,8 +164,8 @@ class recomputation_search {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
     if (!drop_too_large(model, limit_)) return unreachable;
-    within mine{watch_};
-    memory_search<N, within> one(model, limit_, mine, known_);
+    watch_of_part<Watch> mine{watch_, effort_of(watch_)};
+    memory_search<N, watch_of_part<Watch>> one(model, limit_, mine, known_);
     if (labels && one.bound() < unreachable) made_ += one.label(most_labels());
     if (one.best().size() > 0) {
       known_ = one.weight();
