@@ -12,7 +12,7 @@
 //   moved[p]            the seconds for which each link is busy in pass p, including the moves of
 //                       weights that the pass waits for: gathers (0) and synchronizations (1)
 //   last[p]             the seconds of one micro-batch's last move at a boundary in pass p
-//   hidden[p]           the seconds of the processor in pass p, for one micro-batch
+//   computed[p]         the seconds of the processor in pass p, for one micro-batch
 //   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
 //
 // A plan whose label has reached the last element takes at least max(joined(forward, backward),
@@ -120,7 +120,7 @@ class turn_search {
   struct label {
     turn_times forward, backward;
     double load[turn_links]{}, moved[2][turn_links]{}, last[2][turn_links]{};
-    double hidden[2]{}, exposed[2]{};
+    double computed[2]{}, exposed[2]{};
     int node = -1;
     double bound = 0;
     double work = 0;  ///< a lower bound of the seconds of the processor in a whole step
@@ -154,10 +154,10 @@ class turn_search {
       link[on] = has_paths() ? l.forward.link[on] + l.backward.link[on] : l.load[on];
     double const processor = has_paths() ? l.forward.processor + l.backward.processor +
                                                turns() * (l.forward.open + l.backward.open)
-                                         : turns() * (l.hidden[0] + l.hidden[1]);
+                                         : turns() * (l.computed[0] + l.computed[1]);
     double const bound = std::max(
         busy(l) + bounds_.work_behind(i, c),
-        bounds_.behind(i, c, processor, link, turns() * (l.hidden[0] + l.hidden[1]), l.load));
+        bounds_.behind(i, c, processor, link, turns() * (l.computed[0] + l.computed[1]), l.load));
     if (!is_one() || bound >= options_.limit) return bound;
     // If no work of a stage of the backward pass has come so far, the work beside the move before
     // the stage is still to come (turn_times::work). So this move need not have ended.
@@ -172,7 +172,8 @@ class turn_search {
 
   /// Returns the seconds of a step in which the processor computes or must wait for weights.
   double busy(label const& l) const {
-    return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
+    return chain_.per_step * turns() * (l.computed[0] + l.computed[1]) + l.exposed[0] +
+           l.exposed[1];
   }
 
   /// Adds to a label (a partial plan, see above) what element i costs with choice c: its work, the
@@ -208,8 +209,8 @@ class turn_search {
     // stage only if micro-batches run one at a time.
     if (turns() == 1) moves(l, l.forward, 0, chain_.move(own.inside[at]));
     if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
-    l.hidden[0] += own.forward[at];
-    l.hidden[1] += own.backward[at];
+    l.computed[0] += own.forward[at];
+    l.computed[1] += own.backward[at];
   }
 
   /// Returns how many micro-batches of a group make all their moves of a pass before the last
@@ -239,7 +240,7 @@ class turn_search {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.moved[p][k] - without * l.last[p][k];
       if (is_one()) pass.processor = std::max(pass.processor, moved - turns() * (less + pass.open));
-      l.exposed[p] = std::max(l.exposed[p], moved - turns() * (l.hidden[p] + less));
+      l.exposed[p] = std::max(l.exposed[p], moved - turns() * (l.computed[p] + less));
     }
   }
 
@@ -303,7 +304,7 @@ class turn_search {
           return false;
     // With one group, the states of the passes contain the work and the exposed seconds.
     for (int p = 0; p < 2 && !is_one(); ++p) {
-      double const more = turns() * (a.hidden[p] - b.hidden[p]);
+      double const more = turns() * (a.computed[p] - b.computed[p]);
       if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack / 4) return false;
       for (int k = 0; k < turn_links; ++k)
         if (a.moved[p][k] - b.moved[p][k] > more + slack / 4 ||
