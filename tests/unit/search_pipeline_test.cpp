@@ -867,7 +867,7 @@ TEST_CASE("chains that cannot be cut are refused") {
     search::pipeline_options options{{1, 2}, {100'000'000}};
     options.any_cuts = any_cuts;
     CHECK_THROWS_WITH_AS(search::pipeline(repeated, t, cluster, options),
-                         doctest::Contains("100000000 micro-batches of 1 elements make a program "
+                         doctest::Contains("100000000 micro-batches of 1 element make a program "
                                            "that is too long. Give at most 1048576 micro-batches"),
                          ashlar::error);
     options.stages = {};

@@ -66,8 +66,8 @@ inline constexpr std::int64_t most_repeated_elements = std::int64_t(1) << 20;
 constexpr void check_program_length(int elements, int micro_batches) {
   if (std::int64_t(elements) * micro_batches > most_repeated_elements)
     throw error("step", std::to_string(micro_batches) + " micro-batches of " +
-                            std::to_string(elements) + " elements make a program that is too " +
-                            "long. Give at most " +
+                            std::to_string(elements) + (elements == 1 ? " element" : " elements") +
+                            " make a program that is too long. Give at most " +
                             std::to_string(most_repeated_elements / elements) +
                             " micro-batches, each with more samples.");
 }
