@@ -358,6 +358,21 @@ TEST_CASE("a plan that is faster than the bound of the listed choices has no bou
   CHECK(megatron(net, t, m).gap == 1);
 }
 
+TEST_CASE("algorithms that list all choices of a layer refuse meshes of more than four axes") {
+  auto const net = mlp(3, 64, 32);
+  auto const five = parse_topology("a=2,b=2,c=2,d=2,e=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const best = optimal(net, five, m);
+  char const* const said = "this search supports at most 4 axes";
+  for (auto const& a : search::algorithms()) {
+    CAPTURE(a.name);
+    if (std::string(a.name) == "exact") continue;
+    CHECK(has(message_of([&] { a.run(net, five, m, {.evaluations = 10}); }), said));
+  }
+  CHECK(has(message_of([&] { appraise(net, best, m); }), said));
+  CHECK(appraise(net, best, m, {.lower_bound = best.seconds}).gap == 0);
+}
+
 TEST_CASE("a net without layers is refused; an unknown name lists the known") {
   for (auto const& a : search::algorithms()) {
     CHECK(has(message_of([&] { a.run({}, parse_topology("a=2"), {}, {.evaluations = 10}); }),

@@ -31,6 +31,7 @@
 #include <stop_token>
 
 #include <ashlar/search/chain_model.hpp>
+#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/support/stopwatch.hpp>
 
 namespace ashlar::search {
@@ -221,10 +222,12 @@ class watch {
 };
 
 /// Computes the cost tables of a problem. Search algorithms read all costs from these tables.
-/// `again` is the number of recomputed segments, or a range of such numbers.
+/// `again` is the number of recomputed segments, or a range of such numbers. Throws ashlar::error
+/// if the mesh has more than most_exact_axes.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {
+  if (!is_exact_on(t)) refuse_axes("search", "this search");
   auto const prune = o.whole_space   ? pruning::keep_all
                      : m.memory == 0 ? pruning::by_time
                                      : pruning::by_time_and_memory;

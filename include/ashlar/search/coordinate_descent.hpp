@@ -42,8 +42,8 @@ bool descend(explorer<N>& e, int v) {
 }  // namespace detail
 
 /// Returns the best local optimum found within the budget. Throws ashlar::error if no plan fits the
-/// machine's memory, if the options contain no budget and no stop token, or if the net has
-/// branches or a tied parameter without prescribed storage.
+/// machine's memory, if the options contain no budget and no stop token, if the net has branches or
+/// a tied parameter without prescribed storage, or if the mesh has more than four axes.
 template <int N>
 basic_result<N> coordinate_descent(basic_problem<N> const& net, topology const& t, machine const& m,
                                    options const& o) {

@@ -131,8 +131,8 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
 
 /// Returns the best plan found by trying plans until the budget in `o` is used up. For a net with
 /// tied parameters, the budget is ignored and all plans are tried. Throws ashlar::error if no plan
-/// fits in memory, if none was found before the budget was used up or the search was cancelled, or
-/// if the chain has more than most_enumerated_elements.
+/// fits in memory, if none was found before the budget was used up or the search was cancelled, if
+/// the chain has more than most_enumerated_elements, or if the mesh has more than four axes.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {
@@ -140,6 +140,7 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
   detail::watch run("exhaustive", o);
   o.whole_space = true;
   if (!detail::has_settled_ties(net)) {
+    if (!is_exact_on(t)) detail::refuse_axes("search", "this search");
     if (!run.go_on()) run.refuse();
     auto const permits = [&](int i, layer_choice const& c) {
       return !o.permits || o.permits(i, c);

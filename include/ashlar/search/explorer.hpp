@@ -76,8 +76,8 @@ class explorer {
 
 /// Runs `walk(explorer)`, and returns the best of the plans for which `walk` called
 /// explorer::keep(). Throws ashlar::error if no plan fits in memory, if `walk` stored none, if the
-/// net has branches or a tied parameter without prescribed storage, or if nothing in the options
-/// can end the search.
+/// net has branches or a tied parameter without prescribed storage, if the mesh has more than four
+/// axes, or if nothing in the options can end the search.
 template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {

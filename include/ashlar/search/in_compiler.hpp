@@ -43,14 +43,9 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
                                      Fastest const& fastest_by_roles, Watch& watch) {
   if (!is_exact_on(t) &&
       (has_tied_parameters(net) || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
-    throw error(
-        "search::optimal",
-        std::string(has_tied_parameters(net)
-                        ? "a search of a net with tied parameters"
-                        : "a search with pins, a filter or recomputed segments") +
-            " supports " + at_most_exact_axes() +
-            ", because the number of choices of a layer grows exponentially with the number of "
-            "axes. Merge axes of one tier.");
+    refuse_axes("search::optimal", has_tied_parameters(net)
+                                       ? "a search of a net with tied parameters"
+                                       : "a search with pins, a filter or recomputed segments");
   check_problem(net, t, m);
   if (has_branches(net) && t.axes() > most_axes_of_branches)
     refuse_branches("search::optimal",

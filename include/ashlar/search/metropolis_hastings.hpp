@@ -30,8 +30,9 @@ struct metropolis_options {
 };
 
 /// Returns the best plan that one Markov chain visits within the budget. Throws ashlar::error if no
-/// plan fits the machine's memory, if the options contain no budget and no stop token, or if the
-/// net has branches or a tied parameter without prescribed storage.
+/// plan fits the machine's memory, if the options contain no budget and no stop token, if the net
+/// has branches or a tied parameter without prescribed storage, or if the mesh has more than four
+/// axes.
 template <int N>
 basic_result<N> metropolis_hastings(basic_problem<N> const& net, topology const& t,
                                     machine const& m, options const& o,

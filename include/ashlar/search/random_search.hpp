@@ -13,8 +13,8 @@ namespace ashlar::search {
 
 /// Draws as many random plans as the budget in `o` permits and returns the best one. Throws
 /// ashlar::error if no plan fits the machine's memory, if none of the drawn plans fits, if `o` has
-/// no budget and no stop token, or if the net has branches or a tied parameter without prescribed
-/// storage.
+/// no budget and no stop token, if the net has branches or a tied parameter without prescribed
+/// storage, or if the mesh has more than four axes.
 template <int N>
 basic_result<N> random_search(basic_problem<N> const& net, topology const& t, machine const& m,
                               options const& o) {
