@@ -2,10 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
 namespace ashlar_test {
+
+/// Advances `digits` to the next list in which digit k is below base(k). The first digit changes
+/// fastest. After the last list, sets all digits to 0 and returns false.
+template <class Digit, class Base>
+bool next_digits(std::vector<Digit>& digits, Base const& base) {
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    if (++digits[k] < base(k)) return true;
+    digits[k] = 0;
+  }
+  return false;
+}
 
 /// Calls f(limits) for each way to cut a net into `stages` stages. `points` are the cutting points
 /// of the net. The limits of the stages are some of these points, from 0 to points.back(). Callers

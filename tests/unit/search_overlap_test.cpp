@@ -17,6 +17,7 @@
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pipeline.hpp>
 
+#include "search_enumerations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -58,12 +59,10 @@ double least_of_all(search::problem const& net, ashlar::topology const& t,
   auto const lists = lists_of(net, t);
   std::vector<std::size_t> at(lists.size(), 0);
   double least = 1e300;
-  for (;;) {
+  do {
     least = std::min(least, overlapped_seconds(net, plan_of(net, t, m, lists, at), m));
-    std::size_t i = 0;
-    while (i < at.size() && ++at[i] == lists[i].size()) at[i++] = 0;
-    if (i == at.size()) return least;
-  }
+  } while (next_digits(at, [&](std::size_t i) { return lists[i].size(); }));
+  return least;
 }
 
 /// Returns a chain of a few layers without residuals.

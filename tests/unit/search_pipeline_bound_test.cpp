@@ -43,17 +43,6 @@ double bound_of(search::problem const& net, compared_pipelines const& how,
                                             how.any_cuts, m, search::optimal_layout(), moves);
 }
 
-/// Advances `digits` to the next list in which digit k is below base(k). Returns false after the
-/// last list.
-template <class Base>
-bool next_digits(std::vector<std::size_t>& digits, Base const& base) {
-  for (std::size_t k = 0; k < digits.size(); ++k) {
-    if (++digits[k] < base(k)) return true;
-    digits[k] = 0;
-  }
-  return false;
-}
-
 /// Tries all placements, cuts and schedules. Returns the seconds of the fastest pipeline, or
 /// `unreachable` if the chain has too few layers for these stages.
 double fastest_pipeline(search::problem const& net, compared_pipelines const& how,

@@ -28,6 +28,7 @@
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 
+#include "search_enumerations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -234,13 +235,6 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
   double best = 0;
   std::vector<std::size_t> at(choices.size());
   std::vector<int> again(segments.size());
-  // Increments a number whose digit k has the base `base(k)`. Returns false when the number wraps
-  // around to zero.
-  auto const count_up = [](auto& digits, auto const& base) {
-    std::size_t k = 0;
-    for (; k < digits.size() && ++digits[k] == base(k); ++k) digits[k] = 0;
-    return k < digits.size();
-  };
   do {
     chosen.choices.clear();
     for (std::size_t i = 0; i < at.size(); ++i) chosen.choices.push_back(choices[i][at[i]]);
@@ -248,8 +242,8 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
       auto const p = search::price_pipeline(net, chosen, limits, again, axis, net.micro_batches, m,
                                             order);
       if (p.chosen.memory <= m.memory && (best == 0 || p.seconds() < best)) best = p.seconds();
-    } while (count_up(again, [&](std::size_t s) { return segments[s] + 1; }));
-  } while (count_up(at, [&](std::size_t i) { return choices[i].size(); }));
+    } while (next_digits(again, [&](std::size_t s) { return segments[s] + 1; }));
+  } while (next_digits(at, [&](std::size_t i) { return choices[i].size(); }));
   return best;
 }
 

@@ -21,6 +21,8 @@
 #include <ashlar/search/pinned.hpp>
 #include <ashlar/search/pipeline.hpp>
 
+#include "search_enumerations.hpp"
+
 namespace ashlar_test {
 namespace {
 
@@ -39,17 +41,15 @@ double least_seconds(search::problem const& net, ashlar::topology const& t,
         may_update_apart ? search::update_places::also_apart : search::update_places::as_stored));
   double best = std::numeric_limits<double>::infinity();
   std::vector<std::size_t> at(lists.size(), 0);
-  while (true) {
+  do {
     search::plan plan;
     plan.mesh = t;
     for (std::size_t i = 0; i < lists.size(); ++i) plan.choices.push_back(lists[i][at[i]]);
     predict(plan, net, m);
     if (memories != nullptr) memories->push_back(plan.memory);
     if (plan.memory <= limit) best = std::min(best, plan.seconds);
-    std::size_t i = 0;
-    while (i < lists.size() && ++at[i] == lists[i].size()) at[i++] = 0;
-    if (i == lists.size()) return best;
-  }
+  } while (next_digits(at, [&](std::size_t i) { return lists[i].size(); }));
+  return best;
 }
 
 search::problem two_layers(int batch, int in, int out) {
