@@ -9,24 +9,12 @@
 
 #include <ashlar/step/duplex_seconds.hpp>
 
+#include "../support/equation_5.hpp"
+
 namespace {
 
 namespace search = ashlar::search;
 using search::duplex_seconds, search::duplex_stage;
-
-// Computes the time by equations 4 and 5 of HiDup. ψ (psi) is the number of seconds until both
-// micro-batches have left a stage, and -φ (-phi) is the work of the previous stage.
-template <class Stages>
-constexpr double by_equation_5(Stages const& stages) {
-  auto const larger = [](double a, double b) { return a > b ? a : b; };
-  double psi = 0, phi = 0;
-  for (duplex_stage const& s : stages) {
-    double const next = -s.work;
-    psi = psi + phi + larger(-phi, s.communication) + larger(s.communication, s.work) - next;
-    phi = next;
-  }
-  return psi;
-}
 
 // Each stage is {communication, work} in seconds. In figure 3, one micro-batch communicates while
 // the other one works. The reduce-scatter (5 s) takes longer than the products beside it (4 s).
@@ -35,7 +23,7 @@ constexpr std::array<duplex_stage, 3> figure_3{{{0, 2}, {3, 4}, {5, 4}}};
 // 4 s of work beside 3 s of communication; twice 5 s of communication beside 4 s of work; 4 s of
 // work.
 static_assert(duplex_seconds(figure_3) == 2 + 3 + 4 + 5 + 5 + 4);
-static_assert(by_equation_5(figure_3) == duplex_seconds(figure_3));
+static_assert(ashlar_test::by_equation_5(figure_3) == duplex_seconds(figure_3));
 
 // If there is no communication, or work hides it all, the time is that of the work.
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {0, 3}}}) == 10);

@@ -13,6 +13,7 @@
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
 
+#include "search_all_choices.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -21,13 +22,6 @@ namespace {
 using ashlar::parse_topology;
 using search::any_choice;
 using search::pruning;
-
-/// Returns the optimal plan, which is found by dynamic programming over all choices.
-search::plan over_all_choices(search::problem const& net, ashlar::topology const& t,
-                              ashlar::machine const& m) {
-  search::chain_model<-1> model(net, t, m, any_choice{}, pruning::by_time);
-  return make_plan(model, search::chain_solver<-1>(model).path());
-}
 
 void check_optimum(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m,
                    double expected) {

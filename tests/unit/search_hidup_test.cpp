@@ -9,6 +9,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <support/equation_5.hpp>
 #include <support/relative.hpp>
 
 #include <ashlar/nn/describe.hpp>
@@ -24,30 +25,15 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Holds the seconds of communication and of computation in one stage of one micro-batch.
-struct stage {
-  double comm = 0, comp = 0;
-};
-
-/// Computes ψ by HiDup's equations 4 and 5: the seconds until both micro-batches have left all
-/// stages.
-double psi_of(std::vector<stage> const& stages) {
-  double psi = 0, phi = 0;
-  for (auto const& s : stages) {
-    psi = psi + phi + std::max(-phi, s.comm) + std::max(s.comm, s.comp) + s.comp;
-    phi = -s.comp;
-  }
-  return psi;
-}
-
-/// Returns the least ψ for one choice of each element, over all divisions into stages. If bit i of
-/// `begins` is set, a stage begins at element i, even if nothing moves before it.
+/// Returns the least ψ (by_equation_5) for one choice of each element, over all divisions into
+/// stages. If bit i of `begins` is set, a stage begins at element i, even if nothing moves before
+/// it.
 double least_psi(search::turn_chain const& chain, std::vector<int> const& choices,
                  int micro_batches) {
   auto const one = with_choices(chain, choices);
   double least = std::numeric_limits<double>::infinity();
   for (unsigned begins = 0; begins < 1u << one.size(); ++begins) {
-    std::vector<stage> list(1);
+    std::vector<search::duplex_stage> list(1);
     for (int i = 0; i < one.size(); ++i) {
       auto const& own = one.at(i);
       double moved = 0;
@@ -57,12 +43,12 @@ double least_psi(search::turn_chain const& chain, std::vector<int> const& choice
       if (moved > 0) list.push_back({moved, 0});
       if (begins >> i & 1u) list.emplace_back();
       for (std::size_t on = 0; on < 2; ++on)
-        list.back().comm += (own.gathers[0][on] + own.synchronize[0][on]) / micro_batches;
-      list.back().comp += own.forward[0] + own.backward[0];
+        list.back().communication += (own.gathers[0][on] + own.synchronize[0][on]) / micro_batches;
+      list.back().work += own.forward[0] + own.backward[0];
       if (double const inside = one.move(own.inside[0]).seconds(); inside > 0)
         list.push_back({inside, 0});
     }
-    least = std::min(least, psi_of(list));
+    least = std::min(least, by_equation_5(list));
   }
   return least;
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include <doctest/doctest.h>
+#include <support/equation_5.hpp>
 
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/check_problem.hpp>
@@ -71,16 +72,6 @@ struct random_chain {
 };
 
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(a, b); }
-
-/// Returns the seconds of two micro-batches, by the recursion of HiDup's equations 4 and 5.
-double by_equation_5(std::vector<search::duplex_stage> const& stages) {
-  double psi = 0, phi = 0;
-  for (auto const& s : stages) {
-    psi += phi + std::max(-phi, s.communication) + std::max(s.communication, s.work) + s.work;
-    phi = -s.work;
-  }
-  return psi;
-}
 
 TEST_CASE("the timeline of two micro-batches is equation 5 of HiDup on 10,000 random chains") {
   std::mt19937 random(16);
