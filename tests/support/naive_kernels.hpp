@@ -91,10 +91,17 @@ inline operation sum_to(std::string_view from, std::string_view to) {
           }};
 }
 
-inline operation binary(std::string_view a, std::string_view b, double (*f)(double, double)) {
+/// Applies f to the elements of two operands. `out` has the letters of both operands, so each
+/// operand is repeated along the dimensions that it lacks.
+inline operation of_two(std::string_view a, std::string_view b, std::string_view out,
+                        double (*f)(double, double)) {
   return {lettered_operands({a, b}), [=](pieces const& x) {
-            return einsum({a, b}, a, x, [=](auto const& v) { return f(v[0], v[1]); });
+            return einsum({a, b}, out, x, [=](auto const& v) { return f(v[0], v[1]); });
           }};
+}
+
+inline operation binary(std::string_view a, std::string_view b, double (*f)(double, double)) {
+  return of_two(a, b, a, f);
 }
 
 inline operation map(int rank, double (*f)(double), double tolerance = 0) {

@@ -106,6 +106,14 @@ inline bool proves(operation const& op, int p, std::vector<axis_placement> const
   return !results_of(op, {p}, placed, {placement{out}}).empty();
 }
 
+/// Returns whether a gradient may have this placement. If the value is split, its gradient has the
+/// same split. If the value is replicated or partial, its gradient is replicated or a partial sum.
+inline bool is_gradient_of(axis_placement const& gradient, axis_placement const& value) {
+  return value.is_split()
+             ? same_role(gradient, value)
+             : gradient.is_broadcast() || (gradient.is_partial() && gradient.op == reduction::sum);
+}
+
 /// Formats a row, for example "S(0),B -> S(0)".
 inline std::string row_text(std::vector<axis_placement> const& in, axis_placement const& out) {
   std::string text;

@@ -32,12 +32,6 @@ std::string text_of(std::vector<axis_placement> const& roles) {
   return text;
 }
 
-bool fits_value(axis_placement const& gradient, axis_placement const& value) {
-  return value.is_split()
-             ? same_role(gradient, value)
-             : gradient.is_broadcast() || (gradient.is_partial() && gradient.op == reduction::sum);
-}
-
 std::vector<axis_placement> sums_of(int rank) {
   std::vector<axis_placement> all{broadcast(), partial()};
   for (int d = 0; d < rank; ++d) all.push_back(split(d, 0));
@@ -70,16 +64,16 @@ row_set rows_that_hold(parts const& layer, int x_rank, int y_rank, std::vector<i
       for (auto const& y : sums_of(y_rank)) {
         if (!holds(layer.y, in, y)) continue;
         for (auto const& dy : sums_of(y_rank)) {
-          if (!fits_value(dy, y)) continue;
+          if (!is_gradient_of(dy, y)) continue;
           auto with_dy = in;
           with_dy.push_back(dy);
           for (auto const& dx : sums_of(x_rank)) {
-            if (!fits_value(dx, x) || !holds(layer.dx, with_dy, dx)) continue;
+            if (!is_gradient_of(dx, x) || !holds(layer.dx, with_dy, dx)) continue;
             std::vector<std::vector<axis_placement>> found{{x, y, dy, dx}};
             for (std::size_t k = 0; k < use.size(); ++k) {
               std::vector<std::vector<axis_placement>> longer;
               for (auto const& grad : sums_of(ranks[k]))
-                if (fits_value(grad, use[k]) && holds(layer.parameters[k], with_dy, grad))
+                if (is_gradient_of(grad, use[k]) && holds(layer.parameters[k], with_dy, grad))
                   for (auto row : found) {
                     row.push_back(use[k]);
                     row.push_back(grad);
@@ -239,7 +233,7 @@ TEST_CASE("the table of combine has the rows that hold") {
   for (auto const& [x, y, dy, dx] :
        all_combinations(sums_of(3), sums_of(2), sums_of(2), sums_of(3))) {
     auto const routes = dx.is_split() && dx.dim < 2 ? dx : broadcast();
-    if (!fits_value(dy, y) || !fits_value(dx, x)) continue;
+    if (!is_gradient_of(dy, y) || !is_gradient_of(dx, x)) continue;
     bool holds = true;
     for (int p : {2, 3})
       holds = holds && proves(forward, p, {x}, y) && proves(backward, p, {routes, dy}, dx);

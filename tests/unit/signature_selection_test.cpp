@@ -33,13 +33,6 @@ double rounded(double x) { return 4 * std::nearbyint(x / 4); }
 double truncated(double x) { return std::trunc(x / 3); }
 double wrapped(double x) { return x - 8 * std::floor((x + 4) / 8); }
 
-operation of_two(std::string_view x, std::string_view y, std::string_view out,
-                 double (*f)(double, double)) {
-  return {lettered_operands({x, y}), [=](pieces const& parts) {
-            return einsum({x, y}, out, parts, [=](auto const& v) { return f(v[0], v[1]); });
-          }};
-}
-
 operation where(std::string_view mask, std::string_view x, std::string_view y,
                 std::string_view out) {
   return {lettered_operands({mask, x, y}), [=](pieces const& parts) {

@@ -31,14 +31,6 @@ void check_part(char const* part, ashlar::training_row const& row, operation con
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, " at p = ", p);
 }
 
-/// Returns whether a gradient may have this placement. If the value is split, its gradient has the
-/// same split. If the value is replicated or partial, its gradient is replicated or a partial sum.
-bool is_gradient_of(axis_placement const& gradient, axis_placement const& value) {
-  return value.is_split()
-             ? same_role(gradient, value)
-             : gradient.is_broadcast() || (gradient.is_partial() && gradient.op == reduction::sum);
-}
-
 void check_distinct(ashlar::training_table const& table) {
   std::set<std::string> seen;
   for (auto const& row : table) {
