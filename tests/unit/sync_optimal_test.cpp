@@ -93,28 +93,38 @@ struct drawn {
   ashlar::machine machine;
 };
 
-drawn draw(random_cases& random) {
+/// Draws a problem and a plan. If `recomputes` is true, a third of the problems have segments, and
+/// their plans recompute all of these.
+drawn draw(random_cases& random, bool recomputes = false) {
   drawn it{random.net(), {}, random.machine()};
   if (random.below(3) == 0) tie_some(it.net);
-  if (random.below(3) == 0) it.net.recomputed = it.net.segments;
+  if (random.below(3) == 0 && recomputes) {
+    add_segments(it.net, random);
+    it.net.recomputed = it.net.segments;
+  }
   auto const mesh = random.mesh();
   it.plan = random.below(2) ? search::data_parallel(it.net, mesh, it.machine)
                             : search::optimal(it.net, mesh, it.machine);
   return it;
 }
 
-}  // namespace
+/// Numbers of compared problems.
+struct compared_problems {
+  int all = 0, limited = 0, tied = 0, recomputing = 0;
+};
 
-TEST_CASE("the optimum is that of all assignments, with and without a memory limit") {
-  random_cases random(7);
-  int compared = 0, limited = 0, tied = 0;
-  for (int round = 0; round < 700; ++round) {
+/// Compares the optima of random problems, with and without memory limits, with all assignments.
+compared_problems compare_optima(unsigned seed, int rounds, bool recomputes) {
+  random_cases random(seed);
+  compared_problems compared;
+  for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
-    auto it = draw(random);
+    auto it = draw(random, recomputes);
     all_assignments all(it.net, it.plan, it.machine);
     if (all.count() < 2 || all.count() > 1000) continue;
-    ++compared;
-    tied += !it.net.ties.empty();
+    ++compared.all;
+    compared.tied += !it.net.ties.empty();
+    compared.recomputing += it.plan.recomputed > 0;
     struct cost {
       double seconds;
       std::int64_t memory;
@@ -140,7 +150,7 @@ TEST_CASE("the optimum is that of all assignments, with and without a memory lim
     for (int part = 0; part < 3; ++part) {
       m.memory = least + (free.chosen.memory - least) * part / 3;
       if (m.memory >= free.chosen.memory) continue;
-      ++limited;
+      ++compared.limited;
       auto const best = sync::optimal(it.net, it.plan, m);
       CHECK(close(best.chosen.seconds, fastest(m.memory)));
       CHECK(best.chosen.memory <= m.memory);
@@ -152,9 +162,20 @@ TEST_CASE("the optimum is that of all assignments, with and without a memory lim
                 "sync::optimal: no strategies that fit in memory were found: the limit is " +
                     std::to_string(least - 1) + " bytes on a rank"));
   }
-  CHECK(compared > 250);
-  CHECK(limited > 60);
-  CHECK(tied > 5);
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("the optimum is that of all assignments, with and without a memory limit") {
+  auto const compared = compare_optima(7, 700, false);
+  CHECK(compared.all > 250);
+  CHECK(compared.limited > 60);
+  CHECK(compared.tied > 5);
+}
+
+TEST_CASE("the optimum of a plan that recomputes segments is that of all assignments, too") {
+  CHECK(compare_optima(8, 200, true).recomputing > 5);
 }
 
 TEST_CASE("a search with few labels has a gap, in which the optimum lies") {
