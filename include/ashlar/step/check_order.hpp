@@ -13,9 +13,9 @@
 //   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
 //                 to the end_move of a move that has not ended. A transfer ends as soon as three
 //                 things have happened: all ranks have begun it, the previous step of its move has
-//                 ended, and the previous transfer of its group has ended. An exchange of halos is
-//                 a transfer too. A rank that begins such an exchange waits until it has ended.
-//                 Exchanges of rows are not checked.
+//                 ended, and the previous transfer of its group has ended. An exchange of halos or
+//                 of rows is a transfer too. A rank that begins such an exchange waits until it has
+//                 ended.
 //
 // One simulated run is enough, because the end of a transfer never prevents another transfer from
 // ending.
@@ -39,12 +39,17 @@ struct order_fault {
 
 namespace step_detail {
 
+/// Returns whether an action exchanges halos or rows with other ranks.
+constexpr bool exchanges(program const& p, action const& a) {
+  return a.halo >= 0 || (a.rows >= 0 && p.rows_of(a).members > 1);
+}
+
 /// The transfers of a program. For each group of ranks, the list has one entry (a ticket) per
 /// transfer in this group. The entries are in the order in which these transfers run.
 struct ticket_list {
   struct ticket {
-    int action;  ///< the begin_move, or the exchange of halos, that takes the ticket
-    int move;    ///< index of the move, or -1 for an exchange of halos
+    int action;  ///< the begin_move or the exchange that takes the ticket
+    int move;    ///< index of the move, or -1 for an exchange of halos or rows
     int step;    ///< index of the step in the move's plan
   };
   std::vector<std::vector<ticket>> groups = std::vector<std::vector<ticket>>(std::size_t{1}
@@ -53,7 +58,8 @@ struct ticket_list {
   constexpr explicit ticket_list(program const& p) {
     for (int i = 0; i < static_cast<int>(p.actions.size()); ++i) {
       action const& a = p.actions[static_cast<std::size_t>(i)];
-      if (a.halo >= 0) groups[set_of(p.halo_of(a).axes)].push_back({i, -1, 0});
+      if (exchanges(p, a))
+        groups[set_of(a.halo >= 0 ? p.halo_of(a).axes : p.rows_of(a).axes)].push_back({i, -1, 0});
       if (a.kind != action_kind::begin_move) continue;
       auto const& steps = p.path_of(p.move_of(a)).steps;
       for (int k = 0; k < steps.size(); ++k)
@@ -69,7 +75,8 @@ constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, pro
     auto const &h = a.actions[static_cast<std::size_t>(s.action)],
                &i = b.actions[static_cast<std::size_t>(t.action)];
     return s.move == t.move && h.kind == i.kind && h.phase == i.phase && h.element == i.element &&
-           h.micro_batch == i.micro_batch && a.halo_of(h) == b.halo_of(i);
+           h.part == i.part && h.micro_batch == i.micro_batch &&
+           (h.halo >= 0 ? a.halo_of(h) == b.halo_of(i) : a.rows_of(h) == b.rows_of(i));
   }
   auto const &m = a.moves[static_cast<std::size_t>(s.move)],
              &n = b.moves[static_cast<std::size_t>(t.move)];
@@ -87,7 +94,7 @@ class order_run {
       tickets_.emplace_back(p);
       ended_.emplace_back(p.moves.size(), 0);
       begun_.emplace_back(p.moves.size(), false);
-      halo_ended_.emplace_back(p.actions.size(), false);
+      exchange_ended_.emplace_back(p.actions.size(), false);
     }
     over_.resize(tickets_[0].groups.size(), 0);
   }
@@ -128,7 +135,7 @@ class order_run {
       action const& a = actions[at_[r]];
       if (a.kind == action_kind::begin_move) begun_[r][static_cast<std::size_t>(a.move)] = true;
       if (a.kind == action_kind::end_move && !is_over(r, a.move)) break;
-      if (a.halo >= 0 && !halo_ended_[r][at_[r]]) break;
+      if (exchanges(programs_[r], a) && !exchange_ended_[r][at_[r]]) break;
     }
     return at_[r] != before;
   }
@@ -139,7 +146,7 @@ class order_run {
       while (over_[g] < tickets_[0].groups[g].size() && can_end(g)) {
         for (std::size_t r = 0; r < programs_.size(); ++r) {
           auto const& t = tickets_[r].groups[g][over_[g]];
-          if (t.move < 0) halo_ended_[r][static_cast<std::size_t>(t.action)] = true;
+          if (t.move < 0) exchange_ended_[r][static_cast<std::size_t>(t.action)] = true;
           else ended_[r][static_cast<std::size_t>(t.move)] = t.step + 1;
         }
         ++over_[g];
@@ -165,8 +172,8 @@ class order_run {
   std::vector<std::size_t> at_;          // current action of each program
   std::vector<std::vector<int>> ended_;  // number of ended steps of each program's moves
   std::vector<std::vector<int>> begun_;
-  std::vector<std::vector<int>> halo_ended_;  // per action: whether its exchange of halos has ended
-  std::vector<std::size_t> over_;             // number of ended transfers of each group
+  std::vector<std::vector<int>> exchange_ended_;  // per action: whether its exchange has ended
+  std::vector<std::size_t> over_;                 // number of ended transfers of each group
 };
 
 }  // namespace step_detail
