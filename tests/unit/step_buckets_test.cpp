@@ -123,6 +123,7 @@ TEST_CASE("buckets are closed once they have the bytes or the number of gradient
   CHECK(sizes({bucketing::by_bytes, 128, 192}) == std::vector<int>{3, 2});
   CHECK(sizes({bucketing::by_bytes, 256, 64}) == std::vector<int>{4});
   CHECK(sizes({bucketing::by_bytes, 0}).empty());
+  CHECK(sizes({bucketing::by_bytes, 0, 192}).empty());
   ashlar::search::overlap_options options;
   options.division = {bucketing::by_bytes, 0};
   for (auto const& move : step::overlapped(p, m, options).made.moves) CHECK(move.bucket < 0);

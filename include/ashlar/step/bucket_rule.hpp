@@ -10,7 +10,7 @@
 //   {bucketing::by_bytes, 25 << 20, 1 << 20} a first bucket of at least 1 MiB, then buckets of at
 //                                            least 25 MiB, as in PyTorch's DistributedDataParallel
 //   {bucketing::by_number, 128}              buckets of 128 gradients
-//   {bucketing::by_bytes, 0}                 no buckets
+//   {bucketing::by_bytes, 0}                 no buckets, whatever the size of the first one
 //
 // The last bucket has what is left, so it may be smaller.
 
@@ -32,6 +32,11 @@ struct bucket_rule {
   bucketing kind = bucketing::best;
   std::int64_t size = 0;    ///< bytes on a rank, or a number of gradients; 0 means no buckets
   std::int64_t first = -1;  ///< the size of the first bucket; below 0: `size`
+
+  /// Returns the bytes, or the number of gradients, at which a bucket is closed.
+  constexpr std::int64_t closed_at(bool is_first) const {
+    return is_first && first >= 0 && size > 0 ? first : size;
+  }
   friend constexpr bool operator==(bucket_rule const&, bucket_rule const&) = default;
 };
 

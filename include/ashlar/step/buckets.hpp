@@ -104,8 +104,7 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 }  // namespace step_detail
 
 /// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
-/// a rule other than bucketing::best. If `size` is 0 and `first` is not above 0, there are no
-/// buckets.
+/// a rule other than bucketing::best. If `size` is 0, there are no buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;
@@ -117,8 +116,7 @@ constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& ru
       auto const& m =
           p.moves[static_cast<std::size_t>(queue.entries[static_cast<std::size_t>(e)].move)];
       filled += rule.kind == bucketing::by_number ? 1 : p.value_of(m.from).bytes;
-      if (filled < (ends.empty() && rule.first >= 0 ? rule.first : rule.size) && e + 1 < n)
-        continue;
+      if (filled < rule.closed_at(ends.empty()) && e + 1 < n) continue;
       ends.push_back(e + 1);
       filled = 0;
     }

@@ -146,9 +146,9 @@ class feature_fold {
   /// Numbers the buckets of all-reduces. Begins with the last parameter, since its gradient is made
   /// first.
   void number_groups() {
-    auto const& rule = c_.division;
+    auto rule = c_.division;
     bool const by_number = rule.kind == search::bucketing::by_number;
-    std::int64_t const size = rule.kind == search::bucketing::best ? 25 << 20 : rule.size;
+    if (rule.kind == search::bucketing::best) rule.size = 25 << 20;
     group_.assign(space_.size(), 0);
     double held = 0;
     std::int64_t count = 0;
@@ -158,7 +158,7 @@ class feature_fold {
       group_[k] = groups_;
       held += part.bytes;
       ++count;
-      std::int64_t const most = groups_ == 0 && rule.first >= 0 ? rule.first : size;
+      std::int64_t const most = rule.closed_at(groups_ == 0);
       if (by_number ? count < most : held < double(most)) continue;
       ++groups_;
       held = 0;
