@@ -77,14 +77,8 @@ constexpr std::vector<synchronization_queue> synchronization_queues(program cons
 /// Returns a synchronization as a transfer that is ready at `ready`, in seconds. The seconds in
 /// which the processor encodes and decodes the gradient do not count.
 constexpr ready_transfer transfer_of(program const& p, int move, double ready, machine const& m) {
-  auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
-  double whole = 0, latency = 0;
-  for (auto const& s : path.steps) {
-    auto const load = transfer_traffic(path, s, p.mesh);
-    whole += link_seconds(s, path.extents, path.element_size, p.mesh, m);
-    latency += seconds(m, p.mesh, s.axes, s.carried_by(), {load.messages, 0}, 1);
-  }
-  return {ready, latency, whole - latency};
+  auto const takes = carried_time(p.path_of(p.moves[static_cast<std::size_t>(move)]), p.mesh, m);
+  return {ready, takes.latency, takes.rest};
 }
 
 /// Gives the moves of a queue their bucket numbers. Bucket k of the queue has the entries

@@ -27,7 +27,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <ashlar/machine/link.hpp>
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/renewal_cuts.hpp>
 #include <ashlar/step/transfer.hpp>
@@ -135,21 +134,14 @@ class renewal_first_pass {
     std::vector<renewed_parameter> list;
     double latency = 0;
     for (std::size_t k = 0; k < queue.size(); ++k) {
-      double whole = 0, of_messages = 0;
-      for (auto const& s : path(queue[k].move).steps) {
-        auto const load = transfer_traffic(path(queue[k].move), s, p_.mesh);
-        if (load.messages == 0) continue;
-        auto const l = group_link(machine_, p_.mesh, s.axes, s.kind);
-        of_messages += l.alpha * double(load.messages);
-        whole += seconds(l, load, path(queue[k].move).element_size);
-      }
-      latency = std::max(latency, of_messages);
+      auto const takes = carried_time(path(queue[k].move), p_.mesh, machine_);
+      latency = std::max(latency, takes.latency);
       std::size_t const next = k + 1 < queue.size() ? queue[k + 1].first_use : others_.size();
       double work = 0;
       for (std::size_t i = queue[k].first_use; i < next; ++i)
         if (others_[i].phase == phase::forward) work += others_[i].seconds;
       if (k % together == 0) list.emplace_back();
-      list.back().seconds += whole - of_messages;
+      list.back().seconds += takes.rest;
       list.back().work += work;
     }
     std::size_t begin = 0;

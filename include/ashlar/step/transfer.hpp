@@ -59,6 +59,25 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
+/// The seconds in which links carry a redistribution that shares its messages with no other one.
+/// The seconds of encoding and decoding do not count.
+struct carried_seconds {
+  double latency = 0;  ///< seconds of its messages
+  double rest = 0;     ///< seconds of its bytes
+};
+
+/// Returns the seconds in which the links of machine `m` carry the steps of `path`.
+constexpr carried_seconds carried_time(redistribution_plan const& path, topology const& t,
+                                       machine const& m) {
+  double whole = 0, latency = 0;
+  for (auto const& s : path.steps) {
+    auto const load = transfer_traffic(path, s, t);
+    whole += seconds(m, t, s.axes, s.carried_by(), load, s.unit_bytes(path.element_size));
+    latency += seconds(m, t, s.axes, s.carried_by(), {load.messages, 0}, 1);
+  }
+  return {latency, whole - latency};
+}
+
 /// A departure is a set of begin_moves that begin together: all begin_moves of a bucket, or a
 /// single begin_move. They are among the actions with indices first .. end-1. Releases in this
 /// range do not belong to the departure.
