@@ -103,6 +103,12 @@ TEST_CASE("diff shows only parameters that differ, with both strategies") {
   CHECK_MESSAGE(!has(text, "linear.weight"), text);
   CHECK(lines(sync::explain(s.net, s.all, pinned, s.machine)) > lines(text));
   CHECK(has(sync::diff(s.net, s.all, s.all, s.machine), "no parameter differs"));
+  auto other = s.all;
+  ++other.problem_hash;
+  CHECK(has(message_of([&] { sync::diff(s.net, s.all, other, s.machine); }),
+            "sync::diff: the plan is of another net."));
+  CHECK(has(message_of([&] { sync::explain(s.net, other, s.machine); }),
+            "sync::explain: the plan is of another net."));
 }
 
 TEST_CASE("pinned takes the plain steps of wires, and refuses two numbers of them") {

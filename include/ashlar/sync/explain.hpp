@@ -249,10 +249,12 @@ inline std::string staleness_text(int steps) {
          " of the others; the seconds are those of synchronous steps\n";
 }
 
-inline std::string report(search::problem const& net, search::plan const& before,
-                          search::plan const& after, machine const& m, bool only_changes) {
-  check_plan_of("sync::explain", net, before);
-  check_plan_of("sync::explain", net, after);
+/// Returns the report of `caller`, which errors name.
+inline std::string report(char const* caller, search::problem const& net,
+                          search::plan const& before, search::plan const& after, machine const& m,
+                          bool only_changes) {
+  check_plan_of(caller, net, before);
+  check_plan_of(caller, net, after);
   auto const now = explained(net, after, m), old = explained(net, before, m);
   bool const compares = !(before.choices == after.choices);
   std::string text = "synchronization: " + seconds_text(now.seconds) + " a step, " +
@@ -289,7 +291,7 @@ template <int N>
 std::string explain(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                     machine const& m) {
   auto const plan = with_capacity<search::dynamic_size>(chosen);
-  return detail::report(any_length(net), plan, plan, m, false);
+  return detail::report("sync::explain", any_length(net), plan, plan, m, false);
 }
 
 /// Returns the table of plan `after`, with a second line for each parameter that has another
@@ -297,15 +299,17 @@ std::string explain(search::basic_problem<N> const& net, search::basic_plan<N> c
 template <int N>
 std::string explain(search::basic_problem<N> const& net, search::basic_plan<N> const& before,
                     search::basic_plan<N> const& after, machine const& m) {
-  return detail::report(any_length(net), with_capacity<search::dynamic_size>(before),
+  return detail::report("sync::explain", any_length(net),
+                        with_capacity<search::dynamic_size>(before),
                         with_capacity<search::dynamic_size>(after), m, false);
 }
 
 /// Returns the lines of explain(net, before, after, m) for parameters whose strategy differs.
+/// Communicates nothing. Throws ashlar::error if a plan is of another net.
 template <int N>
 std::string diff(search::basic_problem<N> const& net, search::basic_plan<N> const& before,
                  search::basic_plan<N> const& after, machine const& m) {
-  return detail::report(any_length(net), with_capacity<search::dynamic_size>(before),
+  return detail::report("sync::diff", any_length(net), with_capacity<search::dynamic_size>(before),
                         with_capacity<search::dynamic_size>(after), m, true);
 }
 
