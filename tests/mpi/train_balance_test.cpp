@@ -188,14 +188,17 @@ TEST_CASE("too few micro-batches take turns for a balance loss") {
   };
   for (int const k : {1, 3})
     CHECK(has(message_of([&] { place(k); }),
-              "(dispatch) has a balance loss over 2 micro-batches, but " + std::to_string(k) +
-                  " of 4 take turns. Set interleaved to a multiple of 2, or "
-                  "moe_options::balance_over to 1."));
+              "(dispatch) needs the forward passes of 2 micro-batches before its backward passes, "
+              "but " +
+                  std::to_string(k) +
+                  " of 4 take turns. Set interleaved to a multiple of 2. In nn::moe, "
+                  "moe_options::balance_over is this number."));
   CHECK(message_of([] { nn::moe(4, {.balance_over = 0}); }) ==
         "nn::moe: the balance loss is over 0 micro-batches. Give 1 or more.");
   auto serial = balanced_problem(over_two, batch, 1);
   CHECK(has(message_of([&] { search::data_parallel(serial, m.topology(), m.machine()); }),
-            "has a balance loss over 2 micro-batches, but 1 of 4 take turns."));
+            "needs the forward passes of 2 micro-batches before its backward passes, but 1 of 4 "
+            "take turns."));
   // If a search may choose how many micro-batches take turns, it leaves out numbers that do not
   // fit.
   serial.interleaved = 0;
@@ -203,7 +206,8 @@ TEST_CASE("too few micro-batches take turns for a balance loss") {
   CHECK(search::optimal(serial, m.topology(), m.machine()).interleaved % 2 == 0);
   serial.micro_batches = 1;
   CHECK(has(message_of([&] { search::optimal(serial, m.topology(), m.machine()); }),
-            "has a balance loss over 2 micro-batches, but 1 of 1 take turns."));
+            "needs the forward passes of 2 micro-batches before its backward passes, but 1 of 1 "
+            "take turns."));
   // Micro-batches that are accumulated one by one take no turns.
   auto model = place(2);
   auto const data = random_batch<std::int32_t>(batch, balanced_ids, 5, 1);
@@ -224,7 +228,8 @@ TEST_CASE("too few micro-batches take turns for a balance loss") {
                                 search::price_pipeline(problem, whole, {0, 1, problem.size()},
                                                        {0, 0}, 0, 4, m.machine()));
             }),
-            "has a balance loss over 2 micro-batches, but 1 of 4 take turns."));
+            "needs the forward passes of 2 micro-batches before its backward passes, but 1 of 4 "
+            "take turns."));
 }
 
 }  // namespace ashlar_test

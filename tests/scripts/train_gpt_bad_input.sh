@@ -107,7 +107,7 @@ refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
 refused "It is the tokens of the fullest rank over the mean" "${net[@]}" --experts 4 --imbalance 0.5
 experts=(--experts 4 --mesh node=2,gpu=2 --steps 1)
-refused "has a balance loss over 2 micro-batches, but 1 of 1 take turns" "${net[@]}" "${experts[@]}" --balance-over 2
+refused "needs the forward passes of 2 micro-batches before its backward passes, but 1 of 1 take turns" "${net[@]}" "${experts[@]}" --balance-over 2
 timeout 60 "${ASHLAR_MPIEXEC:-mpirun}" -n 4 "$program" "${net[@]}" "${experts[@]}" --imbalance 1.5 \
   --save-layout "$work/experts.json" >"$work/out" 2>&1 || { cat "$work/out"; failed=1; }
 refused "imbalance: the plan is for 1.5, but the net has 1.0." "${net[@]}" "${experts[@]}" \

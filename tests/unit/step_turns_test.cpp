@@ -210,6 +210,20 @@ TEST_CASE("micro-batches take turns element by element, and the last group may b
         "F0.0 F0.1 F0.2 F1.0 B1.0 B0.0 F0.3 F1.1 B1.1 B0.1 F1.2 B1.2 B0.2 F1.3 B1.3 B0.3 ");
 }
 
+TEST_CASE("a program whose micro-batches have different actions does not take turns") {
+  random_cases draw(6);
+  auto p = taking_turns(draw, 2, 2).serial;
+  auto& list = p.actions;
+  auto const forward = std::find_if(list.begin(), list.end(), [](auto const& a) {
+    return a.kind == action_kind::forward && a.micro_batch == 1;
+  });
+  REQUIRE((forward != list.end()));
+  list.erase(forward);
+  auto const made = take_turns(p, 2);
+  CHECK(!made.applied);
+  CHECK(std::string(made.reason) == "its micro-batches have different actions");
+}
+
 TEST_CASE("what cannot take turns is refused in one sentence") {
   random_cases draw(5);
   auto const t = ashlar::parse_topology("gpu=2");
@@ -243,6 +257,15 @@ TEST_CASE("what cannot take turns is refused in one sentence") {
              "1, or use a layer that treats every row alone.");
   net.interleaved = 1;
   CHECK_NOTHROW(search::check_problem(net, t, ashlar::machine{}));
+  net.layers[0].turns_together = 2;
+  refused(1, "element 0 (linear) needs the forward passes of 2 micro-batches before its backward "
+             "passes, but 1 of 2 take turns. They cannot take turns, since element 0 (linear) "
+             "couples the rows of a batch. Use other layers.");
+  net.overlap = true;
+  refused(0, "but 1 of 2 take turns. They cannot take turns, since ");
+  net.overlap = false;
+  net.layers[0].couples_rows = false;
+  refused(1, "but 1 of 2 take turns. Set interleaved to a multiple of 2.");
 }
 
 }  // namespace

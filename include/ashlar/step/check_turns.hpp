@@ -28,6 +28,29 @@ constexpr int least_turns(basic_problem<N> const& net) {
   return 1;
 }
 
+namespace step_detail {
+
+/// Throws the error of `check_turns` about element i: `turns` is no multiple of its
+/// layer_spec::turns_together.
+template <int N>
+[[noreturn]] void refuse_turns(basic_problem<N> const& net, char const* where, int i, int turns) {
+  auto const named = [&](int k) {
+    return "element " + std::to_string(k) + " (" + net.spec(k).name.text + ")";
+  };
+  std::string const together = std::to_string(net.spec(i).turns_together);
+  std::string advice = "Set interleaved to a multiple of " + together +
+                       ". In nn::moe, moe_options::balance_over is this number.";
+  for (int k = 0; k < net.size(); ++k)
+    if (net.spec(k).couples_rows)
+      advice = "They cannot take turns, since " + named(k) +
+               " couples the rows of a batch. Use other layers.";
+  throw error(where, named(i) + " needs the forward passes of " + together +
+                         " micro-batches before its backward passes, but " + std::to_string(turns) +
+                         " of " + std::to_string(net.micro_batches) + " take turns. " + advice);
+}
+
+}  // namespace step_detail
+
 /// Throws ashlar::error, which begins with `where`, in these cases:
 ///
 ///   - problem::interleaved is not between 1 and the number of micro-batches. It may be 0 if
@@ -58,13 +81,7 @@ constexpr void check_turns(basic_problem<N> const& net, char const* where) {
                              "Set interleaved to 1, or use a layer that treats every row alone.");
   int const turns = net.interleaved == 0 ? least_turns(net) : net.interleaved;
   for (int i = 0; i < net.size(); ++i)
-    if (int const together = net.spec(i).turns_together; turns % together != 0)
-      throw error(where, "element " + std::to_string(i) + " (" + net.spec(i).name.text +
-                             ") has a balance loss over " + std::to_string(together) +
-                             " micro-batches, but " + std::to_string(turns) + " of " +
-                             std::to_string(net.micro_batches) +
-                             " take turns. Set interleaved to a multiple of " +
-                             std::to_string(together) + ", or moe_options::balance_over to 1.");
+    if (turns % net.spec(i).turns_together != 0) step_detail::refuse_turns(net, where, i, turns);
 }
 
 }  // namespace step

@@ -64,15 +64,14 @@ class turns_pass {
     }
   }
 
-  /// Returns whether every micro-batch has the same actions and the program sends nothing to other
-  /// parts of a mesh (pipelines).
+  /// Returns whether every micro-batch has the same actions.
   constexpr bool applies() const {
     for (auto const& list : own_) {
       if (list.size() != own_[0].size()) return false;
       for (std::size_t i = 0; i < list.size(); ++i)
         if (list[i].kind != own_[0][i].kind || list[i].element != own_[0][i].element) return false;
     }
-    return p_.crossings.empty();
+    return true;
   }
 
   constexpr program run() {
@@ -215,8 +214,10 @@ class turns_pass {
 constexpr pass_result take_turns(program const& p, int together,
                                  turn_ends ends = turn_ends::at_gathers, std::int64_t limit = 0) {
   if (together < 2 || p.micro_batches < 2) return {p, false, "there is nothing to change"};
+  if (!p.crossings.empty())
+    return {p, false, "the schedule of a pipeline orders its micro-batches"};
   step_detail::turns_pass pass(p, together, ends);
-  if (!pass.applies()) return {p, false, "the schedule of a pipeline orders its micro-batches"};
+  if (!pass.applies()) return {p, false, "its micro-batches have different actions"};
   return step_detail::finish_pass(p, pass.run(), limit);
 }
 
