@@ -362,11 +362,5 @@ constexpr fault check(program const& p, std::int64_t limit = 0) {
   return found;
 }
 
-/// Throws a std::logic_error that names the first wrong action, if the program has one.
-inline void require_right(program const& p, std::int64_t limit = 0) {
-  if (auto const found = check(p, limit); found.found())
-    throw std::logic_error("program: " + to_string(found, p));
-}
-
 }  // namespace step
 }  // namespace ashlar::search

@@ -6,7 +6,6 @@
 // Describes a fault of a step's program and makes the error message for it. check.hpp and
 // check_order.hpp find such faults.
 
-#include <stdexcept>
 #include <string>
 
 #include <ashlar/step/program.hpp>
