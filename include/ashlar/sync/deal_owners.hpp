@@ -29,13 +29,17 @@
 
 namespace ashlar::sync {
 
-/// The result of `deal`: how numbers are dealt out to owners.
-struct dealt_numbers {
-  std::vector<int> owner;  ///< the owner of each number
-  std::int64_t most = 0;   ///< the sum of the busiest owner's numbers
+/// How evenly elements, or other numbers, are dealt out to owners.
+struct owner_balance {
+  std::int64_t most = 0;   ///< what the busiest owner has
   std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings
   /// Returns the fraction by which `bound` is below `most`. 0 means that the dealing is optimal.
   constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
+};
+
+/// The result of `deal`: how numbers are dealt out to owners.
+struct dealt_numbers : owner_balance {
+  std::vector<int> owner;  ///< the owner of each number
 };
 
 namespace detail {
@@ -128,11 +132,8 @@ struct ownable {
 };
 
 /// Parameters dealt out to owners, and how good the dealing is.
-struct dealt_owners {
+struct dealt_owners : owner_balance {
   std::vector<placement> at;  ///< the placement of each parameter
-  std::int64_t most = 0;      ///< the elements that the busiest rank owns
-  std::int64_t bound = 0;     ///< a lower bound of `most` over all dealings
-  constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
 };
 
 namespace detail {

@@ -100,15 +100,8 @@ struct owners {
   }
 };
 
-/// How evenly a plan deals parameters out to owners. The counts are elements.
-struct owner_balance {
-  std::int64_t most = 0;   ///< the elements that the busiest rank owns
-  std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings
-  constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
-};
-
-/// Returns how evenly a plan deals out those of its parameters that have owners. Expects a plan of
-/// this problem. Communicates nothing.
+/// Returns how evenly a plan deals out the elements of those of its parameters that have owners.
+/// Expects a plan of this problem. Communicates nothing.
 template <int N>
 constexpr owner_balance balance_of(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen) {
