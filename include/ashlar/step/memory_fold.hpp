@@ -141,11 +141,8 @@ class memory_fold {
                                held_by_residuals const& outside) const {
     bool const begin = net_[i].kind == element_kind::residual_begin,
                end = net_[i].kind == element_kind::residual_end, sum = ends_in_sum(net_, i);
-    for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
-    if (m.again >= 0) m.again += own.lasting;
-    if (before != nullptr)
-      go_back(m, i, *before, sum ? held_gradient(i, own, false) : own.dx, sum, moves.gradient);
-    auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
+    auto const x = enter(m, i, before, own, moves, sum ? held_gradient(i, own, false) : own.dx,
+                         sum);
     m.y = begin ? x.bytes : own.y;
     m.y_own = m.y_again = begin ? 0 : own.y;
     if (begin) {
@@ -169,13 +166,11 @@ class memory_fold {
                                          branch_so_far& branch) const {
     bool const begin = net_[i].kind == element_kind::branch_begin,
                turn = net_[i].kind == element_kind::branch_turn, sum = ends_in_sum(net_, i);
-    for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
-    if (m.again >= 0) m.again += own.lasting;
-    if (before != nullptr && turn)
-      go_back(m, i, *before, branch.of_first, branch.is_shared, moves.gradient);
-    else if (before != nullptr)
-      go_back(m, i, *before, sum ? held_gradient(i, own, false) : own.dx, sum, moves.gradient);
-    auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
+    auto const x = enter(m, i, before, own, moves,
+                         turn  ? branch.of_first
+                         : sum ? held_gradient(i, own, false)
+                               : own.dx,
+                         turn ? branch.is_shared : sum);
     if (begin) {
       branch.x = x;
       branch.around = m.residuals;
@@ -247,6 +242,21 @@ class memory_fold {
     raise(m, m.synchronize + own.synchronize);
     m.synchronize += own.gradients;
     m.renew = own.renew > m.renew ? own.renew : m.renew;
+  }
+
+  /// Adds what all kinds of elements add to `m`: the lasting bytes of element i, the backward pass
+  /// of the element before it, to which it passes a gradient of `dx` bytes, and the forward pass of
+  /// element i. If `held`, this gradient is already counted elsewhere.
+  constexpr input_bytes enter(memory_so_far& m, int i, element_bytes const* before,
+                              element_bytes const& own, crossing moves, std::int64_t dx,
+                              bool held) const {
+    m.forward += own.lasting;
+    m.backward += own.lasting;
+    m.synchronize += own.lasting;
+    m.peak += own.lasting;
+    if (m.again >= 0) m.again += own.lasting;
+    if (before != nullptr) go_back(m, i, *before, dx, held, moves.gradient);
+    return go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
   }
 
   /// Adds the memory of element i of the layer chain to `m`: for its forward pass, and for its

@@ -286,9 +286,9 @@ class limited_search {
       std::int64_t gradient = 0;
       if (begins) {
         int const end = net_[i].partner;
-        bool const shared = end + 1 < size() && ends_in_sum(net_, end + 1) &&
-                            !crossing_of(chosen_, end + 1).gradient;
-        gradient = fold_.held_gradient(end, options_[end][0].bytes, shared);
+        auto const crossings = [&](int k) { return crossing_of(chosen_, k); };
+        gradient = fold_.held_gradient(end, options_[end][0].bytes,
+                                       shares_gradient(net_, end, crossings));
       } else if (net_[i].kind == search::element_kind::residual_end) {
         around = outside.back();
         outside.pop_back();
