@@ -140,6 +140,8 @@ class warm_up_search {
       double const groups = std::ceil(double(size()) / double(group));
       return groups * (groups + 1) / 2;
     };
+    // A round replays the step three times for each range, once with each of the changes below. All
+    // rounds together may replay as much as four of the longest rounds.
     while (group < size() && 3 * ranges() * passes > most_passes) ++group;
     double left = 4 * most_passes;
     for (bool better = true; better;) {

@@ -33,7 +33,9 @@ inline std::string fault_of(schedule const& s, int position) {
   auto const& order = s.order[static_cast<std::size_t>(position)];
   // A schedule that was read from a text may name a micro-batch with a huge number, and below,
   // memory is allocated for each micro-batch. So schedules with far too few passes are refused
-  // first.
+  // first. A complete schedule has at least 2 passes for each micro-batch and chunk. The limit is
+  // far from that, so that a schedule that lacks a few passes is refused below, with the name of
+  // what it lacks.
   if (double(s.micro_batches) * s.chunks > 1000 + 16 * double(order.size()))
     return where + std::to_string(order.size()) + " passes are too few for " +
            std::to_string(s.micro_batches) + " micro-batches and " + std::to_string(s.chunks) +
@@ -106,7 +108,7 @@ inline std::string fault_of(schedule const& s) {
            " positions, not of " + std::to_string(s.positions) + ".";
   for (int p = 0; p < s.positions; ++p)
     if (auto fault = detail::fault_of(s, p); !fault.empty()) return fault;
-  auto const t = replay(s, pipeline_costs(static_cast<std::size_t>(s.stages()), {1, 1, 1, 0, 0}));
+  auto const t = replay(s, equal_costs(s.stages(), 0));
   if (t.complete) return {};
   std::string text = "the positions wait for each other in a circle: ";
   bool first = true;

@@ -32,11 +32,11 @@ struct stage_costs {
 
 using pipeline_costs = std::vector<stage_costs>;  ///< one for each stage
 
-/// Returns costs for which forward passes and the two halves of backward passes take equally long,
-/// and transfers half as long. Where the real costs are not known, these costs decide how the
+/// Returns costs for which forward passes and the two halves of backward passes take one second,
+/// and transfers `transfer` seconds. Where the real costs are not known, these costs decide how the
 /// passes of different parts follow each other.
-inline pipeline_costs equal_costs(int stages) {
-  return pipeline_costs(static_cast<std::size_t>(stages), {1, 1, 1, 0.5, 0.5});
+constexpr pipeline_costs equal_costs(int stages, double transfer = 0.5) {
+  return pipeline_costs(static_cast<std::size_t>(stages), {1, 1, 1, transfer, transfer});
 }
 
 /// The seconds of a skip's two transfers for one micro-batch: its input goes from stage `from` to a

@@ -103,7 +103,7 @@ class delay_search {
 
   static constexpr double slightly_more = 1 + 1e-12;
   static constexpr double most_passes = 3e7;  // limit for all replayed passes
-  static constexpr int most_halves = 16;  // the largest a, counted in halves
+  static constexpr int most_halves = 16;      // the largest a, counted in halves
 
   std::size_t size() const { return costs_.size(); }
   schedule made(numbers const& n) const {
@@ -165,7 +165,7 @@ class delay_search {
 /// it may have in flight, at least 1. `skips` has the transfers of skips between stages.
 inline schedule delayed_weights(int positions, int micro_batches, pipeline_costs costs,
                                 std::vector<int> const& most, skip_transfers const& skips = {}) {
-  if (costs.empty()) costs.assign(static_cast<std::size_t>(positions), {1, 1, 1, 0, 0});
+  if (costs.empty()) costs = equal_costs(positions, 0);
   return detail::delay_search(micro_batches, costs, skips, most).run();
 }
 

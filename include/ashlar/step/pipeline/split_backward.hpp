@@ -205,8 +205,7 @@ namespace detail {
 template <class Limits>
 constexpr schedule split_with(int positions, int micro_batches, int chunks, wiring wired,
                               pipeline_costs costs, skip_transfers const& skips, Limits const& of) {
-  if (costs.empty())  // all passes take equal time
-    for (int i = 0; i < positions * chunks; ++i) costs.push_back({1, 1, 1, 0, 0});
+  if (costs.empty()) costs = equal_costs(positions * chunks, 0);
   std::vector<split_limits> limits;
   for (int j = 0; j < positions; ++j) limits.push_back(of(j));
   return split_backward(positions, micro_batches, chunks, wired, costs, limits, skips);
