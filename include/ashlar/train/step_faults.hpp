@@ -208,20 +208,21 @@ template <class Model>
 
 /// Throws an error that names the first token for which a router's logits are not finite, with its
 /// micro-batch and the element of the net. In a pipeline, only the ranks of the part that has this
-/// router know the token. Communicates: one all-reduce of 8 bytes.
+/// router know the token. Communicates: two all-reduces of 8 bytes.
 template <class Model>
 [[noreturn]] void refuse_router(Model& model, std::int64_t step) {
-  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more tokens than a micro-batch has
   std::int64_t const elements = model.problem().size(), passes = model.micro_batches();
-  auto first = std::numeric_limits<std::int64_t>::max();
-  if (auto const& fault = model.mixtures().fault)
-    first = (fault->first.pass % passes * elements + fault->first.element) * tokens + fault->second;
+  auto const& fault = model.mixtures().fault;
+  auto own = std::numeric_limits<std::int64_t>::max(), token = own;
+  if (fault) own = fault->first.pass % passes * elements + fault->first.element;
+  auto first = own;
   model.mesh().all_reduce(std::span(&first, 1), reduction::min);
+  if (fault && own == first) token = fault->second;
+  model.mesh().all_reduce(std::span(&token, 1), reduction::min);
   throw error("trainer", "at step " + std::to_string(step) + " the router's logits of token " +
-                             std::to_string(first % tokens) + " of micro-batch " +
-                             std::to_string(first / tokens / elements) +
-                             " are not finite in element " +
-                             std::to_string(first / tokens % elements) +
+                             std::to_string(token) + " of micro-batch " +
+                             std::to_string(first / elements) + " are not finite in element " +
+                             std::to_string(first % elements) +
                              " of the net, so it has no experts. Parameters are as before this "
                              "step. Lower the learning rate, or clip gradients.");
 }
