@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include <ashlar/machine/machine.hpp>
+#include <ashlar/support/fnv_hash.hpp>
 
 namespace ashlar {
 
@@ -18,7 +19,7 @@ namespace ashlar {
 /// differ.
 constexpr std::uint64_t fingerprint(machine const& m) {
   std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
-  auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };
+  auto const add = [&](auto v) { h = fnv_with(h, std::bit_cast<std::uint64_t>(v)); };
   auto const add_link = [&](link const& l) { add(l.alpha), add(l.beta); };
   add_link(m.intra), add_link(m.inter);
   add(m.flops), add(m.memory_bandwidth), add(m.gemm_half), add(m.flow);

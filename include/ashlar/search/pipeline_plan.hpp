@@ -27,6 +27,7 @@
 #include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/plan.hpp>
+#include <ashlar/support/fnv_hash.hpp>
 
 namespace ashlar::search {
 
@@ -97,9 +98,7 @@ inline pipelines::schedule schedule_of(pipeline_plan const& p) {
 /// whether they run the same plan.
 inline std::uint64_t fingerprint(pipeline_plan const& p) {
   std::uint64_t h = fingerprint(p.chosen);
-  auto const mix = [&](int value) {
-    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
-  };
+  auto const mix = [&](int value) { h = fnv_with(h, static_cast<std::uint64_t>(value)); };
   mix(p.axis);
   for (auto const& s : p.stages)
     for (int const value : {s.first, s.last, s.recomputed}) mix(value);

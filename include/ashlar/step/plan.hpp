@@ -12,6 +12,7 @@
 
 #include <ashlar/plan/wire.hpp>
 #include <ashlar/step/problem.hpp>
+#include <ashlar/support/fnv_hash.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -236,12 +237,8 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
 /// A plan carries the hash of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
-  std::uint64_t h = 1469598103934665603ull;  // FNV-1a
-  auto const mix = [&](std::uint64_t value) {
-    for (int i = 0; i < 8; ++i) {
-      h = (h ^ ((value >> (8 * i)) & 0xff)) * 1099511628211ull;
-    }
-  };
+  std::uint64_t h = empty_fnv;
+  auto const mix = [&](std::uint64_t value) { h = fnv_with_bytes(h, value); };
   auto const mix_shape = [&](shape const& s) {
     mix(static_cast<std::uint64_t>(s.rank()));
     for (int d = 0; d < s.rank(); ++d) mix(static_cast<std::uint64_t>(s[d]));
@@ -273,9 +270,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash;
-  auto const mix = [&](int value) {
-    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
-  };
+  auto const mix = [&](int value) { h = fnv_with(h, static_cast<std::uint64_t>(value)); };
   auto const mix_placement = [&](placement const& it) {
     for (auto const& a : it.axis) {
       mix(static_cast<int>(a.kind));

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ashlar/machine/fingerprint.hpp>
+#include <ashlar/support/fnv_hash.hpp>
 #include <ashlar/sync/deal_owners.hpp>
 #include <ashlar/sync/strategies.hpp>
 #include <ashlar/sync/tuning/candidate.hpp>
@@ -38,10 +39,8 @@ struct tuned_parameter {
 /// does not depend on the batch, so it is equal on clusters of different sizes.
 template <int N>
 constexpr std::uint64_t parameters_hash(search::basic_problem<N> const& net) {
-  std::uint64_t h = 1469598103934665603ull;  // FNV-1a
-  auto const mix = [&](std::uint64_t value) {
-    for (int i = 0; i < 8; ++i) h = (h ^ ((value >> (8 * i)) & 0xff)) * 1099511628211ull;
-  };
+  std::uint64_t h = empty_fnv;
+  auto const mix = [&](std::uint64_t value) { h = fnv_with_bytes(h, value); };
   for (int i = 0; i < net.size(); ++i)
     for (auto const& p : net.spec(i).parameters) {
       for (char const c : p.name.text)
@@ -175,7 +174,7 @@ class strategy_space {
   /// strategies and machines, and of steps with or without overlap.
   std::uint64_t hash() const {
     std::uint64_t h = search::fingerprint(start_);
-    auto const mix = [&](std::uint64_t value) { h = (h ^ value) * 1099511628211ull; };
+    auto const mix = [&](std::uint64_t value) { h = fnv_with(h, value); };
     mix(fingerprint(machine_));
     mix(net_.overlap);
     for (auto const& a : start_.mesh.axis) {

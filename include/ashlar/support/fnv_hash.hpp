@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Hashes of plans, problems and machines, number by number, also at compile time. A step is that of
+// FNV-1a, which begins with another number. Files contain such hashes, so these functions must not
+// change. For arrays, content_hash.hpp is faster.
+
+#include <cstdint>
+
+namespace ashlar {
+
+/// The hash of nothing.
+inline constexpr std::uint64_t empty_fnv = 1469598103934665603ull;
+
+/// Returns the hash of what has the hash `h`, followed by `value`.
+constexpr std::uint64_t fnv_with(std::uint64_t h, std::uint64_t value) {
+  return (h ^ value) * 1099511628211ull;
+}
+
+/// Returns the same with `value` as 8 numbers: its bytes, the lowest one first.
+constexpr std::uint64_t fnv_with_bytes(std::uint64_t h, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) h = fnv_with(h, (value >> (8 * i)) & 0xff);
+  return h;
+}
+
+}  // namespace ashlar
