@@ -44,14 +44,12 @@ write_page() {
 }
 
 # replace_page <page>: gives <page> new tables. If a table cannot be made, the page stays as it was.
-replace_page() {
-  local folder
+replace_page() (
   folder="$(mktemp -d)"
-  # shellcheck disable=SC2064 # The variable is local, so the trap gets its value.
-  trap "rm -rf -- '$folder'" EXIT
+  trap 'rm -rf -- "$folder"' EXIT
   write_page "$1" "$folder/page.md"
   mv -- "$folder/page.md" "$1"
-}
+)
 
 # heading <names>: prints the head of a table. The names of its columns are separated by bars.
 heading() {

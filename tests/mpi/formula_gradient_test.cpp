@@ -236,7 +236,7 @@ TEST_CASE("a sum of many rows in a group has the bits of a reduction") {
   auto const product = [](auto x, auto b) { return x * b; };
   placement const whole{ashlar::broadcast()}, first{ashlar::split(0)}, second{ashlar::split(1)};
   for (bool const by_rows : {true, false}) {
-    auto const x = ashlar::normal<float>(m, {1500, 3}, by_rows ? first : second, {.seed = 1});
+    auto const x = ashlar::normal<float>(m, {1800, 3}, by_rows ? first : second, {.seed = 1});
     auto const b = ashlar::normal<float>(m, {3}, by_rows ? whole : first, {.seed = 2});
     auto const results = ashlar::gradient(product)(x, b);
     auto const sums = ashlar::sum<0>(x);

@@ -33,7 +33,7 @@ concepts: convertible_to integral same_as
 condition_variable: condition_variable
 cstddef: byte to_integer
 cstdint: int16_t int32_t int64_t int8_t uint16_t uint32_t uint64_t uint8_t uintptr_t
-cstdio: FILE fclose fflush fopen fprintf fwrite rename snprintf sscanf
+cstdio: FILE fclose fflush fopen fprintf fwrite remove rename snprintf sscanf
 cstdlib: _Exit abort atexit getenv strtod strtoll
 cstring: memcmp memcpy memset strerror strncat
 ctime: clock timespec timespec_get

@@ -41,10 +41,10 @@ for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 delayed; do
   compare 4 node=2,gpu=2 auto
 done
 training=("${plain[@]}" --pipeline 2 --schedule zb_v)
-compare 4 node=2,gpu=2 auto
+compare 2 gpu=2 auto
 # dual_pipe_v needs at least two micro-batches for each part.
 training=("${plain[@]}" --pipeline 2 --schedule dual_pipe_v)
-compare 2 gpu=2 auto
+compare 4 node=2,gpu=2 auto
 training=("${plain[@]}" --pipeline auto)
 compare 4 node=2,gpu=2 auto
 # Here the search divides the 24 sequences of a step into micro-batches, and the net into stages. A

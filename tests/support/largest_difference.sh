@@ -6,8 +6,9 @@
 
 # largest_difference <reference> <losses> <tolerance> <what>: compares two files of lines
 # "loss[STEP] = VALUE", which the programs print with --exact-log. Line by line, the files must
-# belong to the same steps. Prints <what> and the largest relative difference of two losses. Fails if this difference is not below the
-# tolerance, if a loss is not a number, or if the files have different numbers of lines.
+# belong to the same steps. Prints <what> and the largest relative difference of two losses. Fails
+# if this difference is not below the tolerance, if a loss is not a number, or if the files have
+# different numbers of lines.
 largest_difference() {
   [ "$(wc -l <"$1")" -eq "$(wc -l <"$2")" ] || { echo "$4: other numbers of losses"; return 1; }
   paste "$1" "$2" | awk -v tolerance="$3" -v what="$4" '

@@ -95,7 +95,7 @@ TEST_CASE("all ranks sum by the method of rank 0, and a wrong method is an error
 
 TEST_CASE("wrong options of products are an error on all ranks") {
   for (std::string const name : {"ASHLAR_CUDA_TF32", "ASHLAR_CUDA_TUNE"}) {
-    variables const set({{name.c_str(), "yes"}, {"ASHLAR_CHECK", "off"}});
+    ashlar_test::scoped_environment const wrong(name.c_str(), "yes"), checks("ASHLAR_CHECK", "off");
     for (auto const& text : fake::run_ranks(
              2,
              [](world const& w) {
