@@ -13,8 +13,8 @@
 // A backend has these members:
 //
 //   world, settings         types of the constructor's arguments besides the topology
-//   require_topology(...)   throws on every rank if the topology does not fit the number of ranks.
-//                           Also if the ranks give different topologies, unless make_transport()
+//   require_topology(...)   throws if the topology does not fit the number of ranks. Throws on every
+//                           rank if the ranks give different topologies, unless make_transport()
 //                           does so
 //   processor()             the processor that computes
 //   memory()                allocate(bytes), release(block, bytes)

@@ -50,11 +50,11 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the number of
-  /// ranks differs from the topology's, if the ranks give different topologies, if they give
-  /// different or invalid machines, or if they were built with different versions of ashlar. Also
-  /// throws on every rank if the shared-memory settings or the environment variables of any rank
-  /// are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the ranks give
+  /// different topologies, different machines or an invalid machine, or if they were built with
+  /// different versions of ashlar. Also throws on every rank if the shared-memory settings or the
+  /// environment variables of any rank are invalid. Throws on those ranks (with MPI, on every rank)
+  /// whose topology has another number of ranks than `ranks`.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings());

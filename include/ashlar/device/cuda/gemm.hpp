@@ -40,7 +40,6 @@
 #include <ashlar/device/cuda/gemm_request.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/pool.hpp>
-#include <ashlar/device/functor.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::cuda {
