@@ -46,8 +46,9 @@ target_compile_options(ashlar_unrun_program_flags INTERFACE
 
 option(ASHLAR_BUILD_UNRUN_PROGRAMS "Build also the examples and benchmarks that no test runs" ON)
 
-# ashlar_link_program_flags(<target> <name> <run by tests>...): links the flags to <target>, which
-# is the example or benchmark <name>. The other arguments name the programs that tests run.
+# ashlar_link_program_flags(<target> <name> <run by tests>...): links ashlar_program_flags or
+# ashlar_unrun_program_flags to <target>, which is the example or benchmark <name>. The other
+# arguments name the programs that tests run.
 function(ashlar_link_program_flags target name)
   if(name IN_LIST ARGN)
     target_link_libraries(${target} PRIVATE ashlar_program_flags)

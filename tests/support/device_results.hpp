@@ -86,7 +86,7 @@ class operator_calls {
 
   /// Calls run() and compares its result with the expected values. The result is a tensor or a
   /// number that every rank has. A call that refuses the placement of an operand is not counted.
-  /// All other errors are thrown on.
+  /// All other errors are rethrown.
   template <class Operator>
   void check(char const* name, std::vector<double> const& expected, double tolerance,
              Operator const& run) {

@@ -3,8 +3,9 @@
 
 // Tests schedules that compute the gradients of parameters later in the same step
 // (delayed_weights.hpp). If a schedule can run without delays, it can run with every list of
-// delays. The micro-batches in flight and the bubbles have their closed forms. The searched delays
-// reach the lower bound that holds for all schedules, also where ZB-H2 does not reach it.
+// delays. The numbers of micro-batches in flight and the bubbles agree with closed formulas. The
+// searched delays reach the lower bound that holds for all schedules, also where ZB-H2 does not
+// reach it.
 
 #include <random>
 
@@ -120,8 +121,8 @@ TEST_CASE("searched delays stay within their limits, and reach the bound if noth
       before = seconds_of(made, costs);
     }
   }
-  // Without transfers, four micro-batches in flight suffice, as many as the first position of 1F1B
-  // has.
+  // Without transfers, four micro-batches in flight are enough to reach the bound. The first
+  // position of 1F1B has as many.
   CHECK(seconds_of(delayed_weights(4, 16, {}, 4), equal(4, 1, 1, 1, 0)) == doctest::Approx(51));
   CHECK(in_flight(delayed_weights(4, 16), 3) == flight{1, 4});
   std::mt19937 random(5);

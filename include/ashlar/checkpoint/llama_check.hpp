@@ -64,7 +64,7 @@ class config_differences {
 /// Compares an attention with a config.json.
 inline void compare_attention(search::layer_spec const& spec, io::llama_config const& c,
                               config_differences& found) {
-  // This is the spec of an nn::grouped_attention_core.
+  // `spec` belongs to an nn::grouped_attention_core.
   std::int64_t const groups = spec.x[2], size = (spec.x[3] - spec.y[3]) / 2;
   found.compare("num_attention_heads", c.heads, groups * spec.y[3] / size);
   found.compare("num_key_value_heads", c.kv_heads, groups);

@@ -66,8 +66,9 @@ class errors_of_moves {
     return moved;
   }
 
-  /// Returns `sum`, the result of move k. If the wire has momentum, every rank has the whole sum,
-  /// and the sum is finite, each rank first replaces its average by an equal share of the sum.
+  /// Returns `sum`, the result of move k. Before that, each rank replaces its average by an equal
+  /// share of the sum, if three conditions hold: the wire has momentum, every rank has the whole
+  /// sum, and the sum is finite.
   template <class Processor>
   any_tensor<Processor> const& received(int k, any_tensor<Processor> const& sum) {
     auto const& path = program_->path_of(program_->moves[static_cast<std::size_t>(k)]);

@@ -140,7 +140,7 @@ class formula_layer {
   template <std::size_t>
   using symbol_of = formulas::symbol<formulas::any_rank>;
 
-  /// Returns the formula of the two outputs, without a gradient.
+  /// Returns the formula that joins the outputs of two nets, without its gradients.
   constexpr formulas::differentiated_formula join_of(shape const& x) const {
     formulas::differentiated_formula f;
     f.g.name = name_.text;

@@ -70,8 +70,8 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 /// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
-/// Returns a description of the pipeline for the ranks of the first part of the mesh
-/// (step/pipeline_part.hpp): its schedule, its stages and its parts.
+/// Returns the description of the pipeline (step/pipeline_part.hpp): the schedule, the stages and
+/// the parts of the mesh `whole`. The position is 0, that of the first part.
 ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
                                                    topology const& whole);
 

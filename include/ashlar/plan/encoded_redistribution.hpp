@@ -10,9 +10,10 @@
 //   all_reduce of sums                       reduce_scatter and all_gather, both with the wire
 //   any other                                the same step, exact
 //
-// With the wire power_sgd, all steps stay exact unless two factors of the tensor have less than
-// half of its elements. Then each factor is summed by one all_reduce along all axes of the sum.
-// Exact steps from the sum to the target follow, which are slices if the target is split.
+// With the wire power_sgd, all steps stay exact if the two factors of a rank's matrix together have
+// at least half of its elements. If they have fewer, each factor is summed by one all_reduce along
+// all axes of the sum. Exact steps from the sum to the target follow. They are slices if the target
+// is split.
 //
 // The reduce_scatter that replaces an all_reduce splits the dim by which the largest shard becomes
 // smallest. A tensor without dims cannot be split, so its all_reduce stays exact. The steps do not

@@ -335,7 +335,8 @@ constexpr double step_seconds(redistribution_step const& s, shape const& extents
   return s.wire.is_exact() ? moving : moving + coding_seconds(s, extents, t, m).sum();
 }
 
-/// Returns the seconds of a step on a tensor with these extents: of the links, and of coding.
+/// Returns the seconds of a step on a tensor with these extents: those of the links, and those of
+/// encoding and decoding.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
   return step_seconds(s, extents, element_size, t, m, shards_of(extents, t, s.from),

@@ -74,8 +74,8 @@ class bounded_choices {
   }
 
  private:
-  /// The least number of choices of a residual block's ends for which the exact cost is computed.
-  /// The `few` cheapest ones are tried to find a good plan.
+  /// The exact cost is computed for at least this many choices of a residual block's ends. This
+  /// many of the cheapest choices are tried to find a good plan.
   static constexpr int few = 8;
 
   struct block {

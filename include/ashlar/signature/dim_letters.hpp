@@ -50,8 +50,8 @@ constexpr dim_letters first_letters(int rank) {
 }
 
 /// Returns the letters of an operand of extents `x` that is repeated to the extents `out` of a
-/// result. The dims of the result have the letters a, b, c, ..., and the dims of the operand are
-/// matched with them from the last one on.
+/// result. The dims of the result have the letters a, b, c and so on. A dim of the operand has the
+/// letter of the result's dim that it is matched with, or '1' if the operand is repeated along it.
 constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
   dim_letters letters;
   for (int d = 0, e = out.rank() - x.rank(); d < x.rank(); ++d, ++e)

@@ -114,8 +114,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first step of a move that communicates, from index `step` on. Returns
-  /// the number of steps if no such step is left.
+  /// Returns the index of the first communicating step of a move, from index `step` on. Returns the
+  /// number of steps if no such step is left.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;

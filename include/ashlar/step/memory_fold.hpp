@@ -98,8 +98,8 @@ struct memory_so_far {
   }
 };
 
-/// The bytes of an element's input x. `own` is the part of `bytes` that is not yet counted with
-/// another tensor in the forward pass, and `again` is this part in the recomputation.
+/// The bytes of an element's input x. `own` excludes bytes that the forward pass already counts
+/// with another tensor. `again` excludes bytes that the recomputation already counts in this way.
 struct input_bytes {
   std::int64_t bytes = 0, own = 0, again = 0;
 };

@@ -74,8 +74,8 @@ class factored_steps {
     return m.sum_of_q ? m.sum_of_q->data() : m.p->data();
   }
 
-  /// Uses the summed factors in target(). The second step writes the sums of the matrices to
-  /// `next`.
+  /// Computes the last column of the table above from the summed factors in target(). The second
+  /// step writes the sums of the matrices to `next`.
   void unpack(redistribution_step const& s, tensors const& next) {
     if constexpr (Processor::is_host) {
       for (std::size_t t = 0; t < matrices_.size(); ++t) {

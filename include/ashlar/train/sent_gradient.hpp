@@ -86,7 +86,7 @@ class sent_gradients {
     is_averaging_ = !search::is_plain_step(plan, step) &&
                     any_parameter(plan, [](auto const& p) { return p.wire.momentum; });
   }
-  /// Says that the step which began last has not failed.
+  /// Must be called after every step that has not failed, before the next begin().
   void accept() { is_averaging_ = false; }
 
   /// Says that a training begins in which all earlier updates have squared their gradients.

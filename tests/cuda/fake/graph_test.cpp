@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 using ashlar::parse_placement;
 using ashlar::shape;
 
-/// A program whose steps read an input and update a state. A step redistributes the state, which
-/// includes a sum over ranks, and meanwhile all-gathers the input asynchronously.
+/// A program whose steps read an input and update a state. A step sums the state over the ranks and
+/// redistributes the sum. Meanwhile it all-gathers the input asynchronously.
 class program {
  public:
   explicit program(mesh const& m)

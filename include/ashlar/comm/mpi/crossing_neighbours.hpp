@@ -37,7 +37,7 @@ enum class crossing_carrier { unknown, messages, shared_memory };
 
 class crossing_neighbours {
  public:
-  /// The fewest bytes from one rank to another for which they use shared memory.
+  /// Two ranks use shared memory only if one gives the other at least this many bytes.
   static constexpr std::int64_t least_bytes = 16 * 1024;
 
   /// Begins to send and to receive offers. `sends` and `receives` are this rank's messages. `shard`

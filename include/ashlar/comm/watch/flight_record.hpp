@@ -88,8 +88,8 @@ class flight_record {
     return first_open_ <= last_ ? first_open_ : 0;
   }
 
-  /// Says that operations from now on belong to this training step. A negative step means that they
-  /// belong to no step.
+  /// Sets the training step to which operations belong from now on. A negative number means that
+  /// they belong to no step.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
   /// Records the name of the long work that this rank does, for which other ranks may have to wait
   /// (comm/long_work.hpp). Null means that it does none. `what` must be a literal. Returns the name

@@ -5,7 +5,7 @@
 
 // Sends the tasks of a crossing (port_task.hpp) in the order in which they are given, each from the
 // first of the ports that have it. This is the simplest baseline of the paper on cross-mesh
-// resharding.
+// resharding (Zhuang et al. 2022).
 
 #include <ashlar/plan/crossing/list_order.hpp>
 

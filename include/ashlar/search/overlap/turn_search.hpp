@@ -302,7 +302,7 @@ class turn_search {
             a.moved[p][k] - turns() * a.last[p][k] >
                 b.moved[p][k] - turns() * b.last[p][k] + slack / 2)
           return false;
-    // With one group, the states of the passes contain the work and the exposed seconds.
+    // With one group, a.forward and a.backward contain the work and the exposed seconds.
     for (int p = 0; p < 2 && !is_one(); ++p) {
       double const more = turns() * (a.computed[p] - b.computed[p]);
       if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack / 4) return false;

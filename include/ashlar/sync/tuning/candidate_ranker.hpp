@@ -51,7 +51,7 @@ class candidate_ranker {
     if (kind == ranker_kind::recurrent) how_.rate = 2e-3;
   }
 
-  /// Returns a candidate with what `score` reads of it.
+  /// Returns a candidate with the data that `score` needs: its predicted price or its features.
   described_candidate described(candidate c) const {
     described_candidate made;
     if (kind_ == ranker_kind::corrected) made.predicted = corrected_.price_of(c);
