@@ -40,7 +40,7 @@ list(TRANSFORM ASHLAR_TEST_ENVIRONMENT REPLACE "^export " "")
 string(REPLACE " " ";" ASHLAR_TEST_ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 list(APPEND ASHLAR_TEST_ENVIRONMENT ASHLAR_FLIGHT_RECORDS=off ASHLAR_CHECK=off)
 
-# MPICH spins while it waits and never yields. With more ranks than cores each wait then takes whole
+# MPICH spins while it waits and never yields. So with more ranks than cores, each wait takes whole
 # time slices, and the tests take hours. If MPICH uses UCX, a preloaded library makes it yield
 # (tests/support/yield_when_idle.cpp). That does not work with a sanitizer, which must be preloaded
 # first.

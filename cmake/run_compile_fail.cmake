@@ -43,7 +43,7 @@ endif()
 list(APPEND command -fsyntax-only -include "${PREFIX}")
 
 # joined(<out> <source>...): writes one source that has all these files, each in its own namespace.
-# All headers are included first. Inside the namespaces their include guards then make them empty.
+# All headers are included first, so inside the namespaces their include guards make them empty.
 function(joined out)
   set(includes "")
   set(text "")

@@ -152,8 +152,8 @@ inline std::vector<strategy_task> strategy_list(strategy how,
       for (auto const& g : groups) wait(got, g);
     }
   }
-  // Each pair in waits_for also belongs in the lets_go of an earlier task: the last task before the
-  // waiting one in which the rank `first` takes part.
+  // Each pair in the waits_for of a task is also added to the lets_go of an earlier task: the last
+  // earlier task in which the first rank of the pair takes part.
   for (std::size_t i = 0; i < list.size(); ++i)
     for (auto const& turn : list[i].waits_for)
       for (std::size_t k = i; k-- > 0;) {

@@ -460,7 +460,7 @@ TEST_CASE("elements of a pipeline do not receive what crosses between parts inst
   CHECK(parts.total.received == relative(received));
   CHECK(of_elements == relative(received));
   CHECK(received > 0);
-  // Either the activation or its gradient would be gathered at the cut.
+  // Without the cut, the activation between elements 1 and 2 or its gradient is gathered.
   CHECK(parts.elements[2].received + parts.elements[1].received <
         whole.elements[2].received + whole.elements[1].received);
 }

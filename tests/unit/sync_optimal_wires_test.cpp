@@ -179,7 +179,8 @@ TEST_CASE("the later use of a tied parameter has a wire only if its own matrix c
     CHECK(best[tie.first].parameters[tie.first_index].wire == wires::power_sgd(20));
     CHECK(best[tie.later].parameters[tie.later_index].wire.is_exact());
     for (int i = 0; i < net.size(); ++i) CHECK(search::is_legal(best[i], net.spec(i), mesh));
-    // Momentum is sent in both uses or in none, although it would save seconds in the first use.
+    // Either both uses get a wire with momentum, or neither does. Here neither does, although the
+    // wire would save seconds in the first use.
     auto begins_plain = plan;
     begins_plain.plain_steps = 1;
     auto const momentum = wires::with_momentum(wires::power_sgd(20));

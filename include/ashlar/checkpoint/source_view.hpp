@@ -62,9 +62,9 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
 
 namespace detail {
 
-/// If the files do not have the tensor of a view, lets the view read `otherwise` instead, if the
-/// rule at source_view::otherwise permits this. Else throws an ashlar::error that names the tensors
-/// that could be the missing one. views[i] are the views of arrays[i].
+/// Lets each view whose tensor is not in the files read `otherwise` instead. Where the rule at
+/// source_view::otherwise does not permit this, throws an ashlar::error that names the tensors that
+/// could be the missing one. views[i] are the views of arrays[i].
 inline void choose_tensors(std::vector<stored_array> const& arrays,
                            std::vector<std::vector<source_view>>& views,
                            io::checkpoint_index const& index) {

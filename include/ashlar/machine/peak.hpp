@@ -32,8 +32,8 @@ struct device_peak {
   double flops[4];        ///< operations per second, indexed by arithmetic
 };
 
-/// The first entry whose name is a part of the device's name, without a digit behind it, applies.
-/// So a name must come before any name that it contains, such as "H100 PCIe" before "H100".
+/// The first entry applies whose name is a part of the device's name and is not followed by a digit
+/// there. So a name must come before any name that it contains, such as "H100 PCIe" before "H100".
 inline constexpr device_peak device_peaks[] = {
     {"A100", {19.5e12, 19.5e12, 156e12, 312e12}},   {"H100 NVL", {60e12, 60e12, 417.5e12, 835e12}},
     {"H100 PCIe", {51e12, 51e12, 378e12, 756e12}},  {"H100", {67e12, 67e12, 494.5e12, 989e12}},

@@ -287,8 +287,7 @@ std::int64_t local_rows_of(Tensor const& t) {
   return rows;
 }
 
-/// Returns the address of this rank's shard of a tensor that is only read. Some kernels take no
-/// other address.
+/// Returns the address of this rank's shard of a tensor, as a pointer to constant elements.
 template <class Tensor>
 auto constants_of(Tensor const& t) {
   return static_cast<typename Tensor::value_type const*>(t.data());

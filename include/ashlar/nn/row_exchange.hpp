@@ -49,7 +49,7 @@ class ids_of_ranks {
   interval part(int owner) const {
     return balanced_part({0, static_cast<std::int64_t>(all_.size())}, ranks(), owner);
   }
-  /// Returns which ids of rank `rank`, counted from its first one, are in part(owner).
+  /// Returns which ids of rank `rank` are in part(owner), as a range of this rank's own ids.
   interval owned(int rank, int owner) const {
     auto const own = part(owner);
     auto const place = [&](std::int64_t at) {

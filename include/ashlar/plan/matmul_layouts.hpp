@@ -163,8 +163,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// Returns the best placements among those at which no rank needs more memory than machine `on`
-/// has.
+/// Returns the result of the overload above with the memory of machine `on` as the limit.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

@@ -76,7 +76,7 @@ struct choice_class {
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
-  /// The kind of an element of a branch, otherwise `layer`.
+  /// The kind of an element that begins, turns or ends a branch; `layer` for all other elements.
   element_kind kind = element_kind::layer;
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual block: the sum for both ends

@@ -154,7 +154,7 @@ inline std::vector<std::string> all_schedules() {
   return {std::begin(schedule_names), std::end(schedule_names)};
 }
 
-/// Reads several names of schedules.
+/// Returns the schedules of all `names` in one list, as the overload for one name finds them.
 inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> const& names,
                                                      std::vector<int> const& chunks) {
   std::vector<schedule_choice> all;

@@ -70,9 +70,9 @@ struct matched_dims {
   int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1, or -1
 };
 
-/// Matches the dims of two operands of extents `x` and `y` from the last one on. Where one operand
-/// has the unknown extent -1 and the other one has an extent other than 1, the result has the
-/// extent of the other operand. Where the other one has extent 1, the result has -1.
+/// Matches the dims of two operands of extents `x` and `y`, beginning with the last dim of each.
+/// Where one operand has the unknown extent -1 and the other one has an extent other than 1, the
+/// result has the extent of the other operand. Where the other one has extent 1, the result has -1.
 constexpr matched_dims match_dims(shape const& x, shape const& y) {
   matched_dims dims;
   int const rank = x.rank() > y.rank() ? x.rank() : y.rank();

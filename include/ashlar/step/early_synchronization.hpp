@@ -49,7 +49,8 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
       int& of_bucket = last[static_cast<std::size_t>(bucket_of(e.move))];
       if (action_of(e) > of_bucket) of_bucket = action_of(e);
     }
-  // begins[i] has the moves that begin right before action i. Moves of one bucket are neighbours.
+  // begins[i] has the moves that begin right before action i. In this list, moves of one bucket
+  // follow each other.
   std::vector<std::vector<int>> begins(p.actions.size() + 1);
   for (auto const& queue : queues)
     for (auto const& e : queue.entries) {

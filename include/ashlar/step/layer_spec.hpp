@@ -176,8 +176,8 @@ constexpr bool routes_tokens(layer_spec const& spec) {
 }
 
 /// Returns the placement at which a layer reads data of the batch beside x: the targets of a loss,
-/// or a context. Their first `dims` dims are split like those of x. Along the other axes, every
-/// rank reads all of them.
+/// or a context. An axis that splits one of the first `dims` dims of x splits the same dim of these
+/// data. Along all other axes, every rank reads all of these data.
 constexpr placement split_like_x(placement x, int dims) {
   for (auto& along : x.axis)
     if (!along.is_split() || along.dim >= dims) along = broadcast();

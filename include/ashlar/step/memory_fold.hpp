@@ -260,8 +260,8 @@ class memory_fold {
   }
 
   /// Adds the memory of element i of the layer chain to `m`: for its forward pass, and for its
-  /// recomputation if there is one. If `moves`, the input x of element i is the result of a
-  /// redistribution.
+  /// recomputation if there is one. `moves` says whether the input x of element i is the result of
+  /// a redistribution.
   constexpr input_bytes go_forward(memory_so_far& m, int i, element_bytes const& own,
                                    bool moves) const {
     forward_runs const runs = net_.runs(i, again_);

@@ -59,8 +59,8 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// The seconds in which links carry a redistribution that shares its messages with no other one.
-/// The seconds of encoding and decoding do not count.
+/// The seconds in which links carry one redistribution by itself, outside of a bucket. The seconds
+/// of encoding and decoding do not count.
 struct carried_seconds {
   double latency = 0;  ///< seconds of its messages
   double rest = 0;     ///< seconds of its bytes

@@ -29,9 +29,9 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by one factor for each mesh axis that splits a dim in `p`: (extent of the
-/// largest part) / (extent of the dim). Leaves out axes that are in the bit mask `counted`, and
-/// adds the other axes to this mask.
+/// Multiplies `fraction` by one factor for each mesh axis that splits a dim in `p` and is not in
+/// the bit mask `counted`: (extent of the largest part) / (extent before this split). Adds these
+/// axes to the mask.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;

@@ -85,11 +85,11 @@ struct encoded {
   /// parameter can have a wire with momentum, the gradients of both uses are sent as they are.
   /// Communicates nothing. Throws ashlar::error in these cases:
   ///
-  ///   - `chosen` is a plan of another net, or has a staleness and gradients get the wire.
+  ///   - `chosen` is a plan of another net, or it has a staleness while gradients get the wire.
   ///   - The net's gradients are of double, or the wire's numbers are not valid.
   ///   - plain_steps is below 0.
-  ///   - Gradients get the wire, and plain_steps is 0 but the wire has momentum, or plain_steps is
-  ///     above 0 but gradients are delayed.
+  ///   - Gradients get the wire, and either plain_steps is 0 while the wire has momentum, or
+  ///     plain_steps is above 0 while gradients are delayed.
   ///   - `where` is wired::everywhere, gradients of matrices are summed, and none of these matrices
   ///     can have the wire (wire_fault).
   template <int N>

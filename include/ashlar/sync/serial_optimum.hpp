@@ -177,8 +177,8 @@ class serial_optimum {
     return made_of(lists, limited_search<N>(net_, chosen_, lists, 1).fastest());
   }
 
-  /// Changes `now`, the numbers of the ties' strategies, to the next combination. Returns false if
-  /// there is no other combination.
+  /// Changes `now`, which has the number of each tie's strategy, to the next combination. Returns
+  /// false if there is no other combination.
   static constexpr bool go_on(std::vector<int>& now, considered const& all) {
     for (std::size_t k = 0; k < now.size(); ++k) {
       if (++now[k] < static_cast<int>(all.ties[k].first.size())) return true;

@@ -144,7 +144,7 @@ class handshake {
     if (s.what[epoch_ % 4].load(std::memory_order_relaxed) != fingerprint_) refuse_other(member);
     return true;
   }
-  /// Returns whether every member has arrived at the previous epoch. Then this rank may overwrite
+  /// Returns whether every member has arrived at the previous epoch. If so, this rank may overwrite
   /// its stage of this epoch.
   bool all_arrived_before() const {
     for (std::size_t j = 0; j < slots_.size(); ++j)

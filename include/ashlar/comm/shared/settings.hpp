@@ -54,7 +54,7 @@ ASHLAR_INLINE std::optional<std::int64_t> free_bytes();
 /// shared memory. The rest remains for other jobs.
 ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node);
 
-/// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
+/// Returns whether a node has more ranks than cores. If so, a rank that polls may occupy the core
 /// that another rank needs to continue.
 ASHLAR_INLINE bool ranks_share_cores(int ranks_on_node);
 

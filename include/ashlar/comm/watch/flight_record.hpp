@@ -66,8 +66,8 @@ class flight_record {
     }
     count_event();
   }
-  /// Records that this rank has done something for another rank. If this rank waits, its time of
-  /// waiting then begins anew.
+  /// Records that this rank has done something for another rank. On the host, this resets the time
+  /// for which this rank has waited to 0.
   void note_service() { count_event(); }
   /// Records that all operations up to `number` have ended.
   void ended_up_to(std::uint64_t number) {

@@ -67,8 +67,8 @@ inline routed_rows const& rows_of_tensor(host_tensor const& t) {
   return ashlar::detail::rows_of_shard<device::host::processor>(t.shard());
 }
 
-/// Returns the box of the whole tensor that a shard covers. The box of a routed tensor includes the
-/// rows that do not exist.
+/// Returns the box of the whole tensor that a shard covers. The box of a routed tensor also has the
+/// pairs of a token and an expert for which the shard stores no row.
 inline box dense_box(host_tensor const& t) {
   box b = t.extents().is_routed() ? rows_of_tensor(t).within : t.local_box();
   b.chosen = 0;

@@ -77,8 +77,8 @@ constexpr std::vector<int> ranks_between(crossing const& c, std::size_t i,
   return ranks;
 }
 
-/// Returns the most messages that one rank sends, or receives, in a period of a stage. chain(i)
-/// returns the ranks along the chain of share i, numbered below `ranks`.
+/// Returns the most messages that one rank sends, or receives, in one period of schedule `s`.
+/// chain(i) returns the ranks along the chain of share i, numbered below `ranks`.
 template <class Chain>
 constexpr int most_messages(port_schedule const& s, int ranks, Chain const& chain) {
   scratch<int> sends(static_cast<std::size_t>(ranks)), receives(sends);

@@ -116,8 +116,8 @@ class pipeline_clock {
     double& free = free_.data()[position];
     free = end;
     ++passes_;
-    // Returns when the tensor for stage `to` arrives. If the send cannot begin at once, the part
-    // becomes free only when the send can begin.
+    // Returns when the tensor for stage `to` arrives. If the link still carries a tensor of an
+    // earlier pass, the part becomes free only when the link does.
     auto const send = [&](int link, double seconds, int to, int skip) {
       if (link == none) return end;
       double& busy = links_.data()[link];

@@ -71,7 +71,8 @@ struct ranked_pairs {
   double right = 0, all = 0;
 };
 
-/// Counts the pairs that the scores put in the right order. Expects lists of the same size.
+/// Counts the pairs that differ enough, and those that the scores put in the right order. A pair
+/// with equal scores counts half. Expects lists of the same size.
 inline ranked_pairs pairs_ranked(std::vector<double> const& scores,
                                  std::vector<double> const& seconds) {
   ranked_pairs count;

@@ -95,7 +95,8 @@ using tuned = basic_tuned<search::dynamic_size>;
 
 namespace detail {
 
-/// Runs the trials. `measure(plan, division)` returns the seconds of a step.
+/// Runs the trials. `measure(plan, division)` returns the seconds of a step. `division` says how
+/// the step divides gradients into buckets.
 template <class Measure>
 class tuner {
  public:
