@@ -97,9 +97,9 @@ ashlar::sync::corrected_ranker learned(hidden_cluster const& on,
 /// function also appends a row for the case to a file in this folder:
 ///
 ///   ranking    the accuracy of the prediction, and of the corrected ranker after 20 trials
-///   transfer   the accuracy on the second cluster: of the prediction; of the ranker after only 100
-///              trials on the first cluster, after 20 more trials on the second cluster, and after
-///              only 20 or only 100 trials on the second cluster
+///   transfer   the accuracy on the second cluster of the prediction, and of four rankers. The
+///              first learns from 100 trials on the first cluster, the second from these and from
+///              20 on the second cluster. The others learn from 20 or 100 on the second cluster.
 ///   published  the best strategies of AutoDist's Algorithm 1 with each of its rankers (with the
 ///              LSTM only for small nets), of 20 trials of ours, and of sync::optimal
 struct learning_tables {

@@ -9,11 +9,12 @@
 // - the training equals training on one process, with exactly the collectives that search::schedule
 //   predicts,
 // - updated parameters may be sent during the next forward pass, with the same bits and bytes,
-// - with sums by rank, and on two ranks with every order of sums, the training equals training with
-//   all-reduces bit for bit, on both transports, with and without overlap, and also if the strategy
-//   of each parameter is drawn at random; in pipelines, the losses are equal,
+// - the training equals training with all-reduces bit for bit if sums add the values in the order
+//   of the ranks (sum_order::by_rank), and on two ranks in any case. This holds on both transports,
+//   with and without overlap, and if the strategy of each parameter is drawn at random,
+// - the losses of a pipeline equal those with all-reduces,
 // - the calls of MPI move the bytes that the plan predicts,
-// - what outlasts a step needs the predicted memory,
+// - the memory that stays in use between steps is close to the predicted memory,
 // - a checkpoint that was saved under one strategy continues under another one.
 
 #include <cstdlib>

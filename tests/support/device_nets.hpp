@@ -111,7 +111,7 @@ net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
 }
 
 /// Returns the largest difference between `made` and `right`, divided by the largest magnitude in
-/// `made`.
+/// `made`, or by 1e-3 if that magnitude is smaller.
 inline double apart(std::vector<double> const& made, std::vector<double> const& right) {
   return difference({made}, {right});
 }

@@ -53,8 +53,8 @@ inline constexpr auto splits_tensors = [](auto const&... net) {
   return search::tensor_parallel(net...);
 };
 
-/// Trains a GPT in stages, which divide the first axis of the mesh. The results must agree with
-/// `host`: all results to 1e-5 in float, and only the losses, to 5 %, in bfloat16. choose(problem,
+/// Trains a GPT in stages, which divide the first axis of the mesh. In float, all results must
+/// agree with `host` to 1e-5. In bfloat16, only the losses must agree, to 5 %. choose(problem,
 /// topology, machine) returns the plan of the net on the ranks of one stage.
 template <class T, class Net, class Choose>
 void check_stages(ashlar::nccl::mesh const& whole, Net const& net, trained_net const& host,

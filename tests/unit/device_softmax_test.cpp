@@ -193,7 +193,7 @@ TEST_CASE("cross_entropy_over_a_split_vocabulary_equals_the_whole") {
 }
 
 TEST_CASE("cross_entropy_of_large_logits_is_accurate") {
-  // The spacing of floats near 10,000 is about 0.001, more than these losses.
+  // The spacing of floats near 10,000 is about 0.001, which is more than the first loss.
   std::vector<float> logits{10000, 9992, 10000, 10000};
   std::vector<std::int32_t> const targets{0, 1};
   std::vector<float> loss(2);

@@ -103,7 +103,8 @@ TEST_CASE("strategies are found by cost") {
   CHECK(addends.before.to.has_partial());
   CHECK(addends.after.from.has_partial());
   CHECK_FALSE(between_halves(large, "B,P", "B,P").before.to.has_partial());
-  // A partial target needs no more bytes than a replicated one: ranks without an addend hold zeros.
+  // A move to a partial target takes no longer than one to a replicated target, because ranks
+  // without an addend hold zeros.
   CHECK(between_halves(large, "S(0),B", "P,P").seconds <=
         between_halves(large, "S(0),B", "B,B").seconds);
   CHECK(between_halves(small, "B,B", "B,B").across.chunks == 1);

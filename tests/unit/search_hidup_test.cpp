@@ -79,7 +79,8 @@ TEST_CASE("HiDup's search finds the least psi of all strategies") {
     auto const [psi, choices] = search::hidup_search(chain, 2).run();
     CHECK(psi == doctest::Approx(least).epsilon(1e-12));
     CHECK(least_psi(chain, choices, 2) == doctest::Approx(least).epsilon(1e-12));
-    // The next run consists of two searches. In the first one, each state keeps only one strategy.
+    // In the first search of the next run, each state keeps only one strategy. If its result may
+    // not be the least psi, a second search follows.
     search::hidup_search twice(chain, 2);
     CHECK(twice.run(search::hidup_search::most_labels, 1).first ==
           doctest::Approx(least).epsilon(1e-8));

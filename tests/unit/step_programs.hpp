@@ -31,7 +31,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     spec.gradient_flops = spec.backward_flops / 2;
     spec.gradient_values = spec.backward_values / 2;
   }
-  // Gives residuals and skips the costs that nn::residual and nn::skip have.
+  // The costs of residuals and of skips become those that nn::residual and nn::skip have.
   for (int i = 0; i < net.size(); ++i) {
     if (net[i].kind == search::element_kind::layer || is_of_branch(net[i].kind)) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;

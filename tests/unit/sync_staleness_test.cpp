@@ -60,8 +60,9 @@ struct simulated_worker {
 
 struct reads_of_simulation {
   std::int64_t reads = 0, stalest = 0, deferred = 0;
-  /// Required gradients that reads miss, and reads with other values than the book says or, with a
-  /// staleness of 0, than synchronous training has.
+  /// The number of required gradients that reads miss, plus the number of wrong values that reads
+  /// get. A value is wrong if it does not fit the owner's book or, with a staleness of 0, if it is
+  /// not that of synchronous training.
   int faults = 0;
 };
 

@@ -38,9 +38,10 @@ ASHLAR_INLINE std::string to_string(placement const& p);
 
 ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, placement const& p);
 
-/// Parses a placement such as "S(0),B", "[P, S(1)]" or "S(0,1),S(0,0)". If the text is not valid,
-/// throws ashlar::error with the text and the position of the mistake. If only the placement is not
-/// valid, throws ashlar::error with the text and the sentence of `check`.
+/// Parses a placement such as "S(0),B", "[P, S(1)]" or "S(0,1),S(0,0)". If the text does not have
+/// this form, throws ashlar::error with the text and the position of the mistake. If the text has
+/// this form, but `check` refuses the placement, throws ashlar::error with the text and the result
+/// of `check`.
 ASHLAR_INLINE placement parse_placement(std::string_view text);
 
 #if ASHLAR_DEFINES(TEXT)

@@ -8,7 +8,7 @@
 //
 //   sum = weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
-// A placement is created only when the search reaches it. So few placements are ever stored,
+// A placement is created only when the search reaches it. Therefore only few placements are stored,
 // although a mesh with many axes has very many. If two placements have equal sums, the one found
 // last is visited first. If two paths to a placement have equal weights, the one found first is
 // kept.

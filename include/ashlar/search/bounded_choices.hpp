@@ -229,7 +229,7 @@ class bounded_choices {
   }
 
   /// Returns the cost of the best plan in which every residual block that lies in no other block
-  /// takes one of the `few` cheapest choices of the blocks of its class.
+  /// takes a choice that is among the `few` cheapest ones of some block of its class.
   constexpr double best_of_few() {
     struct saved {
       int index;

@@ -130,9 +130,9 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
                  best, refused, errors);
 }
 
-/// Returns the fastest of the plans search(problem) for all storages of the tied parameters, or
-/// search(net) if the storage of every tied parameter is prescribed. Throws the last error if every
-/// search throws. At run time, stops after a plan was found if `has_time()` returns false.
+/// Calls search(problem) for each storage of the tied parameters, and returns the fastest plan. If
+/// the storage of every tied parameter is prescribed, returns search(net). Throws the last error if
+/// every search throws. At run time, stops after a plan was found if `has_time()` returns false.
 template <int N, class Search, class HasTime = bool (*)()>
 constexpr basic_plan<N> best_storage(
     basic_problem<N> const& net, topology const& t, bool all, Search const& search,

@@ -190,7 +190,7 @@ inline constexpr char const* delays_fault =
     "gradients are delayed, but those under way when plain steps end would be lost. Let "
     "plain_steps be 0, or delay no gradient.";
 
-/// Returns why no training can run with the number of plain steps of a plan, or null if it can.
+/// Returns what is wrong with the number of plain steps of a plan, or null if nothing is wrong.
 template <int N>
 constexpr char const* plain_steps_fault(basic_plan<N> const& chosen) {
   if (chosen.plain_steps < 0) return "plain_steps is below 0. Write 0 or more.";

@@ -14,7 +14,7 @@ namespace ashlar {
 /// The hash of nothing.
 inline constexpr std::uint64_t empty_fnv = 1469598103934665603ull;
 
-/// Returns the hash of what has the hash `h`, followed by `value`.
+/// Returns the hash of a sequence that ends with `value`. `h` is the hash of all before `value`.
 constexpr std::uint64_t fnv_with(std::uint64_t h, std::uint64_t value) {
   return (h ^ value) * 1099511628211ull;
 }

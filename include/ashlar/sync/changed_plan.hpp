@@ -59,7 +59,7 @@ constexpr void price_again(search::basic_plan<N>& chosen, search::basic_problem<
 }
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store`,
-/// `update`, `in_rows`, `wire` and `delay` of every parameter, with its costs on machine `m`.
+/// `update`, `in_rows`, `wire` and `delay` of every parameter. The new costs are for machine `m`.
 /// `in_rows` is set to false before `change` is called, and the new plan has no staleness. `change`
 /// is called once for each parameter, in the order of the net. The later use of a tied parameter
 /// gets what `change` chooses for the first use (take_strategy). If only one use can have a wire

@@ -95,9 +95,9 @@ class sent_gradients {
     is_averaging_ = false;
   }
 
-  /// Returns how many squares the average of a parameter contains after `further` updates that were
-  /// not noted and squared their gradients. Returns a negative number if every update has squared a
-  /// gradient.
+  /// Returns how many squared gradients the average of a parameter contains after `further` more
+  /// updates. Each of these squares its gradient, and note() was not called for it. Returns a
+  /// negative number if every update has squared a gradient.
   std::int64_t squares_after(std::size_t index, std::int64_t further) const {
     return index < squares_.size() && squares_[index] != all ? squares_[index] + further : all;
   }

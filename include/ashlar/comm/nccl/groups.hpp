@@ -20,8 +20,8 @@ class groups {
   groups(world const& w, topology const& t)
       : world_(w), topology_(t), here_(t.coordinates_of(w.rank())) {}
 
-  /// Returns the communicator of this rank's group along `axes`. The first call is collective over
-  /// the mesh.
+  /// Returns the communicator of this rank's group along `axes`. The first call for each list of
+  /// axes is collective over the mesh.
   handle& of(axis_list const& axes) {
     auto const split = split_of(topology_, here_, axes);
     if (split.is_whole) return *world_.all;

@@ -50,7 +50,7 @@ class flight_record {
     return static_cast<int>(parts_.size()) - 1;
   }
 
-  /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh.
+  /// Records that a transfer began. `part` is a result of add_part, or 0 for the whole mesh.
   /// Returns the number of the transfer in the record. Numbers begin at 1.
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);

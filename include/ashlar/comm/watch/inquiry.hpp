@@ -46,10 +46,10 @@ class inquiry {
 
   /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
   int lower_reporter() const;
-  /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. For up
-  /// to ten timeouts, the result is true if any rank does long work and has not itself waited for
-  /// half a timeout. It is also true if the mesh has other hosts and none of their ranks answers,
-  /// because such a rank may do long work of which this rank cannot know.
+  /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. After
+  /// ten timeouts, the result is false. Before that, it is true if any rank does long work and has
+  /// not itself waited for half a timeout. It is also true if the mesh has other hosts and none of
+  /// their ranks answers, because such a rank may do long work of which this rank cannot know.
   bool must_wait_on(double waits) const;
   /// Returns the diagnosis of the answers, and writes the flight record (record_file.hpp). `why` is
   /// what the caller knows about the cause, or empty; the flight record contains it if the answers

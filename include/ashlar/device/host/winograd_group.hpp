@@ -104,8 +104,8 @@ struct winograd_extents {
   }
 
  private:
-  /// Returns the largest number of rows of tiles that a group may have, counted over all images of
-  /// the group.
+  /// Returns how many rows of tiles the two limits permit in a group, counted over all images of
+  /// the group. Returns 0 if a single row exceeds a limit.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));

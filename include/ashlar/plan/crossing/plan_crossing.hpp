@@ -66,7 +66,7 @@ constexpr int entry_of(crossing const& c, int task, int node) {
 }
 
 /// Returns the ranks along the chain of share `i` between nodes: an owner in the first node of the
-/// chain, then the entry rank of each further node. Successive shares take different owners.
+/// chain, then the entry rank of each further node. Successive shares take the owners in turn.
 constexpr std::vector<int> ranks_between(crossing const& c, std::size_t i,
                                          nodes_of_mesh const& nodes) {
   auto const& share = c.between.shares.data()[i];

@@ -108,8 +108,8 @@ class overlapped_search {
     bound_by(least);
   }
 
-  /// Takes the seconds of the work of a step alone as the bound for numbers of turns that are not
-  /// searched.
+  /// Takes the seconds of a step without communication as the lower bound for those numbers of
+  /// turns that are not searched.
   void bound_by_work() { bound_by(least_work()); }
 
   plan best() const {
@@ -128,9 +128,9 @@ class overlapped_search {
     return net_.micro_batches * work / mesh_.ranks();
   }
 
-  /// Prices the plan that HiDup's search finds with few labels among the choices that both the
-  /// filter and is_one(i, choice) permit. Does nothing if a layer has no such choice or if the
-  /// budget has ended.
+  /// Runs HiDup's search with few labels, and prices the plan that it finds. The search uses only
+  /// choices that both the filter and is_one(i, choice) permit. Does nothing if a layer has no such
+  /// choice or if the budget has ended.
   template <class Filter, class IsOne>
   void price_hidup(Filter const& filter, IsOne const& is_one) {
     std::optional<turn_model> model;

@@ -159,8 +159,8 @@ class turn_search {
         busy(l) + bounds_.work_behind(i, c),
         bounds_.behind(i, c, processor, link, turns() * (l.computed[0] + l.computed[1]), l.load));
     if (!is_one() || bound >= options_.limit) return bound;
-    // If no work of a stage of the backward pass has come so far, the work beside the move before
-    // the stage is still to come (turn_times::work). So this move need not have ended.
+    // In the backward pass, the first work of a stage may run beside the move before the stage
+    // (turn_times::work). If this work is still to come, the bound does not wait for that move.
     auto const end_of = [&](turn_times const& pass) {
       bool const may_overlap = &pass == &l.backward && pass.open == 0;
       return turns() == 1 && !may_overlap ? pass.end_of_one()
@@ -182,9 +182,9 @@ class turn_search {
   void add(int i, int c, label& l) const {
     auto const at = static_cast<std::size_t>(c);
     auto const& own = chain_.at(i);
-    // The first micro-batch begins this work when the weights of this element and of all earlier
-    // ones have been gathered. If time runs backward, the last micro-batch begins it when their
-    // gradients have been synchronized.
+    // The first micro-batch begins the work of this element when the weights of this and of all
+    // earlier elements have been gathered. In the backward pass, whose time runs backward, the last
+    // micro-batch begins when the gradients of these weights have been synchronized.
     for (int k = 0; k < turn_links; ++k) {
       auto const on = static_cast<std::size_t>(k);
       l.moved[0][k] += own.gathers[at][on];
@@ -232,10 +232,10 @@ class turn_search {
     }
   }
 
-  /// Makes pass p (0 forward, 1 backward) of label l wait for the moves that have been added so
-  /// far, except `without` of the last ones. These moves can run beside earlier work, beside the
-  /// open stage of all micro-batches (turn_times.hpp), and beside `less` seconds of work of each
-  /// micro-batch.
+  /// Makes pass p (0 forward, 1 backward) of label l wait for all moves so far, except the last
+  /// boundary moves of `without` micro-batches. The awaited moves can run beside earlier work,
+  /// beside the open stage of all micro-batches (turn_times.hpp), and beside `less` seconds of work
+  /// of each micro-batch.
   void wait_for_weights(turn_times& pass, label& l, int p, double less, int without) const {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.moved[p][k] - without * l.last[p][k];

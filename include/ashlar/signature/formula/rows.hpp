@@ -319,7 +319,7 @@ struct formula_rows {
   training_table table;
   inplace_vector<node_set, training_table::capacity()> split;  ///< the split nodes of each row
   /// False if each index of dim 0 of y depends only on the same index of dim 0 of x. This is so if
-  /// one of the local rows, which may be a dropped one, splits dim 0 of both. Otherwise true.
+  /// a row in which every operator is local splits dim 0 of both, even if that row is dropped.
   bool couples_rows = true;
 
   /// Returns whether the result of node i is split in all rows for which holds(row) is true.

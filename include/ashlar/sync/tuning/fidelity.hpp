@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The fidelity level of a ranker (AutoDist, section 2.4): the highest of its scores below which it
-// ranks the trials right. Below this level the ranker is trusted, so candidates with such scores,
-// which stand for slow steps, are rejected.
+// The fidelity level of a ranker (AutoDist, section 2.4): the highest score up to which the ranker
+// orders enough pairs of trials right. Below this level the ranker is trusted. Low scores stand for
+// slow steps, so candidates below the level are rejected.
 
 #include <algorithm>
 #include <cstddef>

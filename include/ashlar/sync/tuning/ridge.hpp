@@ -85,7 +85,8 @@ class ridge {
     double y = 0;
   };
 
-  /// Returns the Cholesky factor of the sum of x x', plus the penalty on the diagonal.
+  /// Returns the Cholesky factor of the matrix that is the sum of x x' over all rows, with
+  /// `penalty` added to each element of the diagonal.
   matrix factor(double penalty) const {
     matrix a{};
     for (auto const& r : rows_)

@@ -13,9 +13,9 @@
 //
 //                  a server's part of a variable              a group of all-reduces
 //   transmission   seconds: bytes x beta x (senders +         seconds: bytes x beta
-//                  receivers). The other nodes send. They
-//                  also receive, or all of their ranks do
-//                  if the value is read at use
+//                  receivers). Senders are the other nodes.
+//                  Receivers are the other nodes, or all of
+//                  their ranks if the value is read at use
 //   overhead       the number of other nodes                  1
 //   latency        ranks of a node                            ranks of a node
 //
