@@ -88,9 +88,9 @@ ashlar::tensor<T, 2> counted_move(transport on, ashlar::tensor<T, 2> const& x,
   return y;
 }
 
-/// Moves a matrix from placement p on a to placement q on b and back, by both transports. Returns a
-/// description of what is wrong, or an empty text. Adds the bytes that this rank copied from other
-/// ranks to `through_memory`.
+/// Moves a matrix from placement p on part `a` to placement q on part `b` and back, by both
+/// transports. Returns a description of what is wrong, or an empty text. Adds the bytes that this
+/// rank copied from other ranks to `through_memory`.
 template <class T>
 std::string wrong_way(two_parts const (&on)[2], index const& extents, placement const& p,
                       placement const& q, std::int64_t& through_memory) {

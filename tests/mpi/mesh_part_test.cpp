@@ -231,7 +231,7 @@ TEST_CASE("where communication is forbidden, a crossing is refused at its reques
     }
     // The source part first sums the addends. Rank 1 takes part in this sum only after the request
     // on rank 0 has returned. So on rank 0, the crossing begins while communication is forbidden.
-    // It must not be refused, because it was requested before.
+    // It must not be refused, because it was requested while communication was allowed.
     auto const addends = redistribute(x, placement{ashlar::partial()});
     redistribute(addends, rows);  // creates the communicators, which is collective
     auto const plan = plan_redistribution(addends, stages[1], rows).plan;

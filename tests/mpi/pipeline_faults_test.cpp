@@ -28,7 +28,7 @@ auto const two_stages = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5)
 
 /// Calls f(mesh, trainer, change) with a trainer of two stages. On the last rank, change(value)
 /// adds `value` to one element of the bias in stage 1. This bias is replicated on all ranks of the
-/// stage, so its copies then differ. On other ranks, change() does nothing.
+/// stage, so change() makes its copies differ. On other ranks, change() does nothing.
 template <class F>
 void with_pipeline(F f) {
   int const q = world_size() / 2;

@@ -49,7 +49,7 @@ complain() {
   failures=$((failures + 1))
 }
 
-# job <how> [folder or rank]: runs the program. Sets status and seconds.
+# job <how> [folder or rank]: runs the program. Sets how, status and seconds.
 job() {
   local begin=$SECONDS
   how="$1" status=0

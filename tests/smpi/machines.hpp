@@ -37,7 +37,7 @@ inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 
 /// The prefix of the names of machines on which every two ranks have a separate duplex link, of
-/// bandwidth 1 / β intra. A rank then sends to two other ranks at once as fast as to one of them.
+/// bandwidth 1 / β intra. There, a rank sends to two other ranks at once as fast as to one of them.
 inline constexpr std::string_view pairs_prefix = "pairs:";
 inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(pairs_prefix); }
 

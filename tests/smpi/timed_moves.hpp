@@ -10,8 +10,8 @@
 //   one node (flat crossbar)   <= 3 %
 //   several nodes              <= 15 %
 //
-// For some redistributions the planned seconds are an upper bound. The simulated time may then be
-// shorter by any amount, and longer only within the same tolerance:
+// For some redistributions the planned seconds are an upper bound. Their simulated time may be
+// shorter by any amount, but longer only within the same tolerance:
 //
 //   uneven shards            The plan charges every rank with the largest shard.
 //   permutations that are    The plan charges a rank with a message from every other rank. But most

@@ -128,7 +128,7 @@ void check_functions(device_mesh const& m, index const& extents) {
 /// Checks the operators of two operands on every pair of placements.
 template <class T>
 void check_binary(device_mesh const& m, index const& extents) {
-  // The divisors are powers of two, so quotients are exact.
+  // The divisors are -2, 1 and 4, so quotients are exact.
   dense const x = small_integers(extents, 2), y = small_integers(extents, 3);
   dense divisor = y;
   for (double& v : divisor.values) v = v < 0 ? -2 : v > 1 ? 4 : 1;

@@ -6,7 +6,7 @@
 // predicts. Before an element of the net computes, it sleeps for the seconds of its action in the
 // step's program. Everything else is as in nn::place, and a train::trainer trains the model
 // unchanged. In a simulator in which only sleeps and messages take time, the computations of a step
-// then take the seconds that follow from the machine's flops.
+// thus take the seconds that follow from the machine's flops.
 //
 //   slow_work const how{.piece = 1e-4};
 //   auto model = place_slowed<float>(net, mesh, plan, 7, how);

@@ -29,8 +29,8 @@ inline std::vector<ashlar::search::plan> usual_plans(ashlar::search::problem con
           search::tensor_parallel(net, t, m.machine()), search::zero_3(net, t, m.machine())};
 }
 
-/// Checks training on the mesh (training_trial.hpp) under the usual plans and under `random` random
-/// plans.
+/// Checks training on the mesh (training_trial.hpp) under the usual plans and under random plans,
+/// whose number is `random`.
 template <class Trial>
 void check_usual_plans(Trial& it, ashlar::mesh const& m, int random = 0) {
   auto plans = usual_plans(it.problem(), m);

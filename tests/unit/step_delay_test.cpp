@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs with delayed gradients, for random nets and plans. The programs that build and the
-// passes make must be correct. Programs of build must have the predicted memory. On the timeline, a
-// program must take at least as long as its busiest resource, and at most as long as in serial
-// order.
+// Tests programs with delayed gradients, for random nets and plans. The programs made by build()
+// and by the passes must be correct. Programs made by build() must have the predicted memory. On
+// the timeline, a program must take at least as long as its busiest resource, and at most as long
+// as in serial order.
 
 #include <algorithm>
 

@@ -100,8 +100,8 @@ class explorer {
     return wrong_;
   }
 
-  /// Returns the symbols that exist at the end if the reference runs on both ranks, or an empty
-  /// list if that run goes wrong.
+  /// Returns the symbols that exist at the end if program p runs on both ranks, or an empty list if
+  /// that run goes wrong.
   static std::vector<std::uint64_t> symbols(search::program const& p) {
     explorer self(p, p, p);
     self.keep_ = true;

@@ -36,7 +36,7 @@ double played(std::vector<search::renewed_parameter> const& list, double latency
 class draws {
  public:
   int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(generator_); }
-  /// Returns one of a few numbers, so that ties and zeros are frequent.
+  /// Returns a number that is often 0, 1, 2 or 3, so that ties and zeros are frequent.
   double small() { return below(2) ? below(4) : below(100) / 7.0; }
 
  private:

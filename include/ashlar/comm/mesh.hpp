@@ -53,8 +53,8 @@ class basic_mesh {
   /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the ranks give
   /// different topologies, different machines or an invalid machine, or if they were built with
   /// different versions of ashlar. Also throws on every rank if the shared-memory settings or the
-  /// environment variables of any rank are invalid. Throws on those ranks (with MPI, on every rank)
-  /// whose topology has another number of ranks than `ranks`.
+  /// environment variables of any rank are invalid. If the topology of a rank has another number of
+  /// ranks than `ranks`, throws on this rank; with MPI, throws on every rank.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings());

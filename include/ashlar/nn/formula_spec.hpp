@@ -65,10 +65,10 @@ constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula 
   s.saved_beside.back().dims &= dims;
 }
 
-/// Returns the number of elements of the temporaries of the pass that needs most. A temporary
+/// Returns how many elements the temporaries of a pass have, in the pass with the most. A temporary
 /// counts as split if every signature row with a split x also splits the temporary, or if every row
-/// with a split y does. Counts only split temporaries if `split` is true, and only the others if it
-/// is false.
+/// with a split y does. If `split` is true, counts only split temporaries, otherwise only those
+/// that are not split.
 constexpr double temporaries(formulas::differentiated_formula const& f,
                              formulas::formula_rows const& rows, bool split) {
   using formulas::backward_part;

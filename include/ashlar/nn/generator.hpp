@@ -229,7 +229,7 @@ class generator {
   /// Returns `ids`, the n next tokens of each sequence. If generate() has chosen a token of each
   /// sequence that no pass has computed yet, this token comes before the sequence's ids, and the
   /// result is [sequences, n + 1]. Throws ashlar::error if the number of ids is not the same for
-  /// all sequences.
+  /// all sequences, or if the result would be empty.
   std::vector<std::int32_t> after_untaken(std::span<std::int32_t const> ids) const {
     auto const sequences = static_cast<std::size_t>(options_.sequences);
     auto const n = ids.size() / sequences;
@@ -245,7 +245,7 @@ class generator {
     return made;
   }
 
-  /// Takes ids [sequences, n] and returns the logits after the last of them.
+  /// Takes ids [sequences, n] and returns the logits after the last id of each sequence.
   std::vector<T> take(std::span<std::int32_t const> ids) {
     auto const n = static_cast<std::int64_t>(ids.size()) / options_.sequences;
     if (cache_.tokens + n > options_.most_tokens) refuse_more(cache_.tokens, n);

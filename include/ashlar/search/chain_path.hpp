@@ -24,8 +24,8 @@ class chain_path {
  public:
   constexpr explicit chain_path(Solver& solver) : solver_(solver), model_(solver.model()) {}
 
-  /// Returns the index of one choice per element. start[k] is the cost of everything before the
-  /// first element if that element takes choice k.
+  /// Returns the optimal path: for each element, the index of its choice. start[k] is the cost of
+  /// everything before the first element if that element takes choice k.
   constexpr scratch<int> find(scratch<double> const& start) {
     scratch<int> choice(static_cast<std::size_t>(model_.size()));
     trace(0, model_.size() - 1, start, scratch<double>(), choice);

@@ -131,9 +131,9 @@ class label_search : public label_set<N> {
   }
 
   /// Returns a matrix [i][k]: the least cost of all elements after element i if element i takes
-  /// choice k. The matrix has rows for the elements first .. last, but not for elements inside
-  /// further residual blocks. `after` is the row of `last`. If the search ignores time, all costs
-  /// are 0.
+  /// choice k. The matrix has rows for the elements first .. last, but rows of elements inside
+  /// residual blocks and branches between `first` and `last` may be missing. `after` is the row of
+  /// `last`. If the search ignores time, all costs are 0.
   constexpr scratch<scratch<double>> what_follows(int first, int last,
                                                   scratch<double> const& after) {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));

@@ -122,8 +122,8 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
 
 /// Returns the elements first .. last - 1 as a chain of their own. The new chain holds the saved
 /// activations of `in_flight` micro-batches at a time. It recomputes the segments that `net`
-/// recomputes. If only one end of a skip is among these elements, it becomes a layer. Expects that
-/// no residual block is cut.
+/// recomputes. If only one end of a skip is among these elements, that end becomes a layer. Expects
+/// that no residual block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {

@@ -142,7 +142,7 @@ struct layer_spec {
   /// No dims: it reads none.
   shape context;
   /// Says whether y of a row depends on other rows of the batch, as in a batch norm, or on earlier
-  /// batches. Then micro-batches cannot take turns (check_turns.hpp).
+  /// batches. If so, micro-batches cannot take turns (check_turns.hpp).
   bool couples_rows = false;
   /// Says whether y of a sample depends on other samples of its micro-batch, as in a mixture of
   /// experts with a capacity, but not on other micro-batches. Then a batch is not filled up with

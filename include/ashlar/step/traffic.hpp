@@ -79,8 +79,8 @@ constexpr collective_totals received_at(program const& p, coordinates const& c) 
       [&](action const& a) { return halo_bytes_at(p, a, c); });
 }
 
-/// Returns the totals of the cost model, in which each step counts with transfer_traffic: no rank
-/// receives more.
+/// Returns the totals that the cost model uses. Each step of a redistribution counts the elements
+/// of transfer_traffic. No rank receives more.
 constexpr collective_totals received_at_most(program const& p) {
   return step_detail::totals_of(
       p,

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Hashes of plans, problems and machines, number by number, also at compile time. A step is that of
-// FNV-1a, which begins with another number. Files contain such hashes, so these functions must not
-// change. For arrays, content_hash.hpp is faster.
+// Hashes of plans, problems and machines, number by number, also at compile time. Each number is
+// added as FNV-1a adds a byte, but the first hash is not that of FNV-1a. Files contain such hashes,
+// so these functions must not change. For arrays, content_hash.hpp is faster.
 
 #include <cstdint>
 

@@ -31,8 +31,8 @@ namespace ashlar::sync {
 struct delayed {
   int steps = 1;
 
-  /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps`, priced on
-  /// machine `m`; 0 means no delays. Gradients in rows keep a delay of 0. Communicates nothing.
+  /// Returns the plan `chosen` of `net` in which all gradients are delayed by `steps` (0: not
+  /// delayed), priced on machine `m`. Gradients in rows keep a delay of 0. Communicates nothing.
   /// Throws ashlar::error if `chosen` is a plan of another net, or if `steps` is not from 0 to
   /// search::most_delay. If `steps` is above 0, also throws if `chosen` has a staleness, or wires
   /// after plain steps.

@@ -90,7 +90,8 @@ constexpr void count(std::vector<counted_parameter>& list, search::basic_problem
   }
 }
 
-/// Returns a lower bound of the overlapped seconds of a step with any strategies of the parameters.
+/// Returns a lower bound of the overlapped seconds of a step, whatever strategies the parameters
+/// have.
 template <int N>
 constexpr double overlapped_bound(search::basic_problem<N> const& net,
                                   search::basic_plan<N> const& chosen, machine const& m,

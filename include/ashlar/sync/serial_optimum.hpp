@@ -242,8 +242,8 @@ class serial_optimum {
     return made;
   }
 
-  /// Assigns owners to the parameters whose chosen strategy has an owner. The assignment keeps the
-  /// number of elements that the busiest rank owns small (deal_owners.hpp).
+  /// Assigns owners to the parameters whose chosen strategy has an owner. The busiest rank gets as
+  /// few elements as deal_owners.hpp achieves.
   constexpr void deal_out(std::vector<search::parameter_choice>& picked) const {
     std::vector<ownable> list;
     std::size_t next = 0;

@@ -107,7 +107,8 @@ constexpr std::vector<search::parameter_choice> strategies(search::parameter_cho
 
 namespace detail {
 
-/// Throws ashlar::error unless `chosen` is a plan of the net and its gradients can have the wire.
+/// Throws ashlar::error unless `chosen` is a plan of the net and its gradients can be sent in the
+/// format `wire`.
 template <int N>
 constexpr void check_wire(char const* caller, search::basic_problem<N> const& net,
                           search::basic_plan<N> const& chosen, wire_format const& wire) {

@@ -80,7 +80,8 @@ struct einsum_rule {
   }
 };
 
-/// Returns the letter that the failing mesh axis splits on a typed operand, or ' '.
+/// Returns the letter of the dim that the failing mesh axis splits on an operand. Returns ' ' if
+/// the axis splits no dim, or if the operands are not both typed.
 template <einsum_text Text, class X, class Y>
 constexpr char failing_letter() {
   if constexpr (!all_static<X, Y>) {

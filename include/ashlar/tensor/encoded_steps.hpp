@@ -125,7 +125,8 @@ class encoded_steps {
     return elements;
   }
 
-  /// Encodes n elements plus their errors. `elements` is overwritten.
+  /// Encodes n elements plus their errors. Sets `errors` to the errors of this encoding if all of
+  /// them are finite. Overwrites `elements`.
   static void encode_with_errors(wire_format const& wire, float* elements, std::int64_t n,
                                  float* room, std::byte* to, float* errors) {
     for (std::int64_t i = 0; i < n; ++i) elements[i] += errors[i];

@@ -35,7 +35,7 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 
 /// Returns `plan`, which is a plan on the mesh `m`, with this rank's transfers. If the plan is the
 /// one that the mesh would choose now, it comes from the mesh's cache. The plan of a program or of
-/// a crossing may have been made for another machine than the mesh now has. It is then prepared
+/// a crossing may have been made for another machine than the mesh now has. Such a plan is prepared
 /// anew, so that the steps that run are those that were priced.
 template <class Processor>
 std::shared_ptr<prepared_plan const> prepared_as(redistribution_plan const& plan,

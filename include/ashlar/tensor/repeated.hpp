@@ -43,8 +43,8 @@ concept combinable = distributed<X> && distributed<Y> &&
                      std::same_as<typename X::value_type, typename Y::value_type> &&
                      std::same_as<typename X::processor_type, typename Y::processor_type>;
 
-/// Returns whether the message about partial operands is the right one for placements that match no
-/// row of a table: if an operand is partial, or if the numbers of axes differ.
+/// Expects placements that match no row of a table. Returns true if the error message must be the
+/// one about partial operands: if an operand is partial, or if the numbers of axes differ.
 constexpr bool fails_as_partial(placement const& x, placement const& y) {
   for (int a = 0; a < x.axes() && a < y.axes(); ++a)
     if (x[a].is_partial() || y[a].is_partial()) return true;

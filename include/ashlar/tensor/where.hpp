@@ -162,7 +162,7 @@ auto where(Mask const& mask, Scalar const& a, Y const& y) {
 }
 
 namespace detail {
-/// Holds if where accepts operands of these types, whatever their placements.
+/// Holds if where() accepts operands of these types, whatever their placements.
 template <class Mask, class X, class Y>
 concept where_operands = (mask_for<Mask, X> && (combinable<X, Y> || scalar_for<Y, X>)) ||
                          (mask_for<Mask, Y> && scalar_for<X, Y>);

@@ -117,9 +117,9 @@ class sent_gradients {
     return text;
   }
 
-  /// Continues with the numbers of squares in a text(). For all other parameters, every update has
-  /// squared a gradient. Throws ashlar::error, and changes nothing, if text() does not make such a
-  /// text.
+  /// Continues with the numbers of squares in `text`, which an earlier text() returned. For each
+  /// parameter that `text` does not name, every update has squared a gradient. Throws
+  /// ashlar::error, and changes nothing, if a line does not have the form of text().
   template <class Model>
   void continue_after(Model& model, std::string_view text) {
     std::vector<std::int64_t> squares;

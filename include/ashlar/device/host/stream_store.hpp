@@ -73,7 +73,7 @@ template <class Vector>
   using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
   auto const stored = __builtin_bit_cast(words, value);
   // <immintrin.h> declares these stores too, but compiling <immintrin.h> takes longer than
-  // compiling all kernels of this folder. GCC's built-in functions may store over any type.
+  // compiling all kernels of this folder. GCC's built-in functions may write to any type of object.
 #if defined(__clang__)
   using any_words [[gnu::may_alias]] = words;  // The elements at `to` have another type.
   __builtin_nontemporal_store(stored, static_cast<any_words*>(to));

@@ -108,8 +108,8 @@ class turn_model {
   }
 
   /// Returns the seconds, on each link, of all gathers of a layer's weights in a step except the
-  /// first gather of each weight. These first gathers take `first` seconds. With a memory limit,
-  /// all others count as 0 seconds (top of this file).
+  /// first gather of each weight. The first gathers take `first` seconds. With a memory limit, the
+  /// result is 0, since all other gathers count as 0 seconds (top of this file).
   std::array<double, turn_links> gathered_again(layer_spec const& spec, layer_choice const& c,
                                                 std::array<double, turn_links> const& first) {
     std::array<double, turn_links> seconds{};

@@ -62,8 +62,8 @@ struct turn_options {
   /// label is also dropped if it is at most tolerance / (2 · number of elements) seconds better
   /// than another label.
   double tolerance = 0;
-  /// The most labels of the whole search. All further labels are dropped, and their bounds give
-  /// lost().
+  /// The most labels that the whole search makes. All further labels are dropped, and lost()
+  /// returns the least of their bounds.
   std::int64_t most_labels = std::numeric_limits<std::int64_t>::max();
   /// Called before each element; may be empty. If it returns false, all labels are dropped, and
   /// lost() returns the least of their bounds.
@@ -170,7 +170,7 @@ class turn_search {
                     bounds_.behind(i, c, {end_of(l.forward), end_of(l.backward)}, l.moved, l.last));
   }
 
-  /// Returns the seconds of a step in which the processor computes or must wait for weights.
+  /// Returns for how many seconds of a step the processor computes or must wait for weights.
   double busy(label const& l) const {
     return chain_.per_step * turns() * (l.computed[0] + l.computed[1]) + l.exposed[0] +
            l.exposed[1];

@@ -162,7 +162,8 @@ struct node {
 
   /// Returns whether the node reads the values of b.
   constexpr bool reads_b() const { return b >= 0 && what != operation::repeat; }
-  /// Returns whether the node sums, joins or chooses along whole dims.
+  /// Returns whether the operator is a cumulative sum, a concatenation, a slice or the rows of a
+  /// table, or computes the gradient of one of these.
   constexpr bool is_selection() const { return what >= operation::cumulate; }
   /// Returns whether GPUs have a kernel for the operator.
   constexpr bool runs_on_devices() const {
