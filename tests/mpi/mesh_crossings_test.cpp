@@ -94,7 +94,8 @@ ashlar::tensor<T, 2> counted_move(transport on, ashlar::tensor<T, 2> const& x,
 template <class T>
 std::string wrong_way(two_parts const (&on)[2], index const& extents, placement const& p,
                       placement const& q, std::int64_t& through_memory) {
-  // Sums of integers are exact. Sums of other numbers show the order of the addends in their bits.
+  // Integers and bfloat16 get whole numbers, whose sums are exact. Floats and doubles get other
+  // numbers, whose sums show the order of the addends in their bits.
   bool const exact = std::is_integral_v<T> || std::is_same_v<T, ashlar::bfloat16>;
   double const tolerance = exact ? 0 : std::is_same_v<T, float> ? 1e-5 : 1e-14;
   std::mt19937 random(5);

@@ -5,8 +5,8 @@
 # Trains a small GPT with experts on two ranks, with micro-batches that take turns in pairs. The
 # losses must be the same to the last bit whether transfers run beside computations (--overlap
 # as_planned) or not (--overlap none), and must be close to the losses on one rank. The same must
-# hold if the balance loss is computed over both micro-batches of a pair, which must change the
-# losses.
+# hold if the balance loss is computed over both micro-batches of a pair. These losses must differ
+# from those with a balance loss of each micro-batch.
 program=train_gpt steps=4
 net=(--layers 2 --d-model 24 --heads 4 --context 12 --batch 4 --experts 8 --micro-batches 4
   --interleaved 2 --text "$ASHLAR_SOURCE_DIR/LICENSE")

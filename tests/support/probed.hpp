@@ -26,7 +26,8 @@ struct probed_calls {
 };
 
 /// A layer with at least one parameter. Its passes compile only if x, y, dy, the first parameter
-/// and its gradient all have static placements, or none has. Counts the passes of both kinds.
+/// and its gradient all have static placements, or none has. Counts the passes of both kinds
+/// (probed_calls).
 template <class Layer>
 class probed : public Layer {
  public:

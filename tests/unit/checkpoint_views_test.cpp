@@ -31,7 +31,7 @@ std::string said_of(views const& all) {
 
 checkpoint::source_view whole() { return checkpoint::whole_view("t", {2, 3}); }
 
-/// Returns the view that reads one row of the array from the row of the same number.
+/// Returns the view that reads row `number` of the array from row `number` of the tensor "t".
 checkpoint::source_view row(std::int64_t number) {
   auto v = whole();
   v.where.dim[0] = {number, 1};

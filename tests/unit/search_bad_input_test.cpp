@@ -228,7 +228,8 @@ TEST_CASE("segments that begin inside a branch, and branches whose two nets do n
   auto const longer = [](search::layer_spec& s) { s.x = {4, 9}; };
   CHECK(with(sum, 3, longer) == joins);
   CHECK(with(both, 3, longer) == joins);
-  // The second net does not get the input of the branch.
+  // The first of these changes gives the second net another input than the branch has. The other
+  // two change the output of the branch.
   CHECK(with(sum, 3, [](search::layer_spec& s) { s.y = {4, 7}; }) == joins);
   CHECK(with(sum, 6, [](search::layer_spec& s) { s.y = {4, 12}; }) == joins);
   CHECK(with(both, 6, [](search::layer_spec& s) { s.y = {8, 12}; }) == joins);  // along two dims

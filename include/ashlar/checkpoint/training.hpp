@@ -161,8 +161,8 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
 /// Continues from the newest complete checkpoint in a folder, and returns the index of this
 /// checkpoint. If there is no complete checkpoint, returns nothing and leaves the trainer as it
 /// was. Every rank calls it. Throws ashlar::error on every rank if the checkpoint is of another
-/// net, optimizer or seed; then, too, the trainer is as it was. Also throws if a file is damaged or
-/// cannot be read; then the parameters may have been changed.
+/// net, optimizer or seed. This error, too, leaves the trainer as it was. Also throws if a file is
+/// damaged or cannot be read. After this error, the parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,

@@ -38,7 +38,7 @@ class written_file {
     if (file_ >= 0) (void)::close(file_);
   }
 
-  /// Writes after what was appended before.
+  /// Writes behind the data of earlier calls of append().
   void append(void const* data, std::size_t bytes) const {
     refuse_if(ashlar::detail::write_all(file_, data, bytes));
   }

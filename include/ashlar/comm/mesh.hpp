@@ -284,7 +284,7 @@ class basic_mesh {
   }
 
   /// Returns the plan of a redistribution to `target`, with this rank's messages. Throws
-  /// ashlar::error if `target` belongs to another mesh or shares a rank, or if no plan fits.
+  /// ashlar::error if `target` belongs to another mesh or shares a rank, or if no plan fits `how`.
   template <same_processor<Processor> Other>
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,

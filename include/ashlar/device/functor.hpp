@@ -38,7 +38,8 @@
 //
 // All these function objects return NaN if an argument is NaN, with three exceptions: the
 // derivatives of relu and magnitude (function.hpp) are 0 at NaN, comparisons with NaN give 0, and
-// kept_where treats a y that is NaN like any y that is not 0.
+// kept_where keeps or drops an x that is NaN like any x, and takes a y that is NaN for one that is
+// not 0.
 //
 // Sums, differences and products of integers wrap around (wrapping.hpp).
 

@@ -83,7 +83,7 @@ inline std::string exact_text(char const* what, double value) {
   return {text, end.ptr};
 }
 
-/// Returns a wire as a C++ expression.
+/// Returns a wire, the format in which values are sent, as a C++ expression.
 inline std::string expression_of(wire_format const& wire) {
   constexpr char const* names[] = {"exact",   "bf16",  "half",     "int8",
                                    "one_bit", "top_k", "power_sgd"};

@@ -129,7 +129,7 @@ class formula_layer {
     auto const f = join_of(x);
     return f.g[f.y].extents;
   }
-  /// Returns the formula with the gradients of both outputs.
+  /// Returns the formula that joins the outputs of the two nets, with the gradient of each output.
   constexpr formulas::differentiated_formula joining(shape const& x) const {
     auto f = join_of(x);
     formulas::differentiate(f);

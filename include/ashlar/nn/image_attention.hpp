@@ -26,8 +26,8 @@ namespace ashlar::nn {
 
 namespace detail {
 
-/// Returns multi-head attention of the pixels of an image to its context, with its projections.
-/// Its errors are those of extent_of_head.
+/// Returns multi-head attention of the pixels of an image to the image's context, with projections.
+/// Throws the errors of extent_of_head.
 constexpr auto projected_context_attention(char const* entity, std::int64_t channels,
                                            std::int64_t heads, context_size const& context) {
   std::int64_t const d = extent_of_head(entity, channels, heads, "channels");

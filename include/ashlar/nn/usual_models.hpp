@@ -16,8 +16,8 @@ class softmax_cross_entropy;
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
 class model;
 
-/// Expands to USES(...) for each model, whose arguments are the type of the model. Macros take
-/// these arguments as `...`, since the type has commas.
+/// Expands to USES(type) for the type of each model. The macro USES must be defined with `...`,
+/// since the commas in a type divide it into several arguments.
 #define ASHLAR_USUAL_MODELS(USES)                                                                  \
   USES(::ashlar::nn::model<float, ::ashlar::device::host::processor, float, 2, 2,                  \
                            ::ashlar::nn::softmax_cross_entropy>)                                   \

@@ -93,8 +93,9 @@ class assign_axes {
   }
 
   /// Returns the index in all_ of the best complete plan of weight at most `most_`, or -1 if there
-  /// is none. When the effort is spent, the search returns -1 if `most_` is below `unreachable`. If
-  /// `most_` is `unreachable`, the search then completes its best partial plan greedily.
+  /// is none. If the effort is spent before such a plan is found, the result depends on `most_`.
+  /// Below `unreachable`, the search returns -1. Otherwise it completes its best partial plan
+  /// greedily.
   int search(int effort) {
     // `open` is a heap of partial plans. The first one has the lowest promise (a lower bound of the
     // complete plan's cost). Among equal promises, the longest plan comes first, then the newest.

@@ -20,10 +20,10 @@
 // choices.
 //
 // For some choices of a block's ends, D is replaced by the exact cost. These choices are taken in
-// ascending order of D, at least `few` of them, until the next D is no less than the least exact
-// cost. That cost is then the optimum of the block, which improves F and B of all other elements. A
-// second round repeats the procedure on the remaining choices, with exact costs for all choices of
-// blocks' ends.
+// ascending order of D: at least `few` of them, and more as long as the next D is below the least
+// exact cost. So that cost is the optimum of the block, which improves F and B of all other
+// elements. A second round repeats the procedure on the remaining choices, with exact costs for all
+// choices of blocks' ends.
 //
 // If the caller gives no U, then U is the cost of the best plan in which every residual block that
 // lies in no other block takes one of its `few` cheapest choices. Blocks whose ends belong to one

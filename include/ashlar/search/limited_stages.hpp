@@ -146,7 +146,8 @@ class limited_stages {
     return seconds * chain_.micro_batches / (share() * order_.micro_batches);
   }
 
-  /// Plans stage s, and keeps the lower bound V of the stage.
+  /// Plans stage s. Raises the stage's lower bound V if mesh, memory limit and micro-batches in
+  /// flight (is_same_) are those of the pipeline.
   basic_plan<N> const& search(std::size_t s, machine const& m, double known) {
     return search(s, mesh_, m, known);
   }

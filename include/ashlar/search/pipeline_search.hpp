@@ -213,7 +213,8 @@ class pipeline_search {
            net_of(candidates_[a.candidate]).ties.empty();
   }
 
-  /// Searches the stages of all attempts whose plans exceed the memory limit.
+  /// Searches the stages of attempts whose plans exceed the memory limit. Omits attempts that are
+  /// not near (is_near), and attempts that cannot be faster than the best pipeline so far.
   void search_limited() {
     std::vector<attempted*> left;
     for (auto& a : attempts_)

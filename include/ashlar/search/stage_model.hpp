@@ -106,8 +106,8 @@ class stage_model {
     return s;
   }
 
-  /// Returns the prices of the two crossings between the elements first - 1 and `first` if they are
-  /// on different parts: of the activation, and of its gradient.
+  /// Returns the prices of two crossings between the elements first - 1 and `first`: that of the
+  /// activation, and that of its gradient. Assumes that the elements are on different parts.
   cut_prices cut(int first) const {
     shape const& extents = boundary_extents(chain_, first - 1);
     auto const price = [&](moved what, phase when, placement const& from, placement const& to) {

@@ -29,7 +29,7 @@ struct transfer_bytes {
   std::int64_t joined = 0;  ///< peak of the redistribution if both stages are on one part
 };
 
-/// The tensors that go from a stage to the next one and back, for one micro-batch.
+/// The bytes of the tensors that go from a stage to the next one and back, for one micro-batch.
 struct boundary_bytes {
   transfer_bytes forward, backward;
 };

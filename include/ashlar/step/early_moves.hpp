@@ -84,7 +84,7 @@ class early_moves_pass {
   }
 
   /// Fills order_ with the indices of the actions in their new order. If the input gradient of a
-  /// layer and micro-batch must be redistributed, the weight gradient goes after it.
+  /// layer and micro-batch must be redistributed, it is computed before the weight gradient.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);

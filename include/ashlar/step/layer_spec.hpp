@@ -96,9 +96,9 @@ constexpr bool has_own_weight_gradient(backward_form form) {
   return form == backward_form::halves || form == backward_form::gradients_only;
 }
 
-/// Elements that a layer keeps for its backward pass and that only splits of some dims of x divide
-/// among the ranks. An example is the keys of a context: they do not depend on the positions of the
-/// queries, so a split of these positions does not divide the keys.
+/// Elements that a layer keeps for its backward pass. A split of some dims of x divides them among
+/// the ranks; a split of the other dims does not. An example is the keys of a context: they do not
+/// depend on the positions of the queries, so a split of these positions does not divide the keys.
 struct saved_values_beside {
   double values = 0;  ///< number of elements, before they are divided
   unsigned dims = 0;  ///< bit d: a split of dim d of x divides them

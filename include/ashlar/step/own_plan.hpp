@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Checks that a plan has the elements and parameters of a net.
+// Checks that a plan has as many elements as a net, and each element as many parameters.
 
 #include <string>
 

@@ -139,7 +139,8 @@ class program_writer {
     return m.to;
   }
 
-  /// Adds a send or a receive with its begin, and returns its index in program::crossings.
+  /// Adds a send or a receive, and the action with which it begins. Returns its index in
+  /// program::crossings.
   constexpr int begin_crossing(program_crossing const& c) {
     made_.crossings.push_back(c);
     int const index = static_cast<int>(made_.crossings.size()) - 1;

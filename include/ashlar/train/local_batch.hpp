@@ -166,9 +166,9 @@ std::int64_t targets_in_mean(Model const& model, nn::batch_part const& part,
   return count;
 }
 
-/// Throws on every rank if a rank's part has a fault, of which `fault` is the text, or if ranks
-/// with the same box passed different values. Does nothing on a mesh of one rank. Communicates what
-/// throw_together communicates, and one all-reduce of 32 bytes per rank.
+/// Throws on every rank if the part of any rank has a fault, or if ranks with the same box passed
+/// different values. `fault` is the text of this rank's fault, or empty. Does nothing on a mesh of
+/// one rank. Communicates what throw_together does, and one all-reduce of 32 bytes per rank.
 template <class Mesh, class Input, class Target>
 void compare_parts(Mesh const& mesh, nn::batch_part const& part,
                    local_batch<Input, Target> const& local, std::string const& fault,

@@ -142,7 +142,7 @@ class backend {
     waiting_.until(ended);
   }
 
-  /// Does nothing: with MPI, a rank that waits throws the error itself.
+  /// Does nothing, because this transport never ends a transfer without its result.
   void refuse_if_stopped() const {}
 
  private:

@@ -54,8 +54,8 @@ class environment {
 
 namespace detail {
 
-/// A terminate handler calls this function. It calls end(text), which must end the process, with
-/// the text of the exception that nobody caught.
+/// The work of a terminate handler: calls end(text), where `text` is the text of the exception that
+/// nobody caught. `end` must end the process.
 template <class End>
 void end_by_exception(End end) {
   if (auto const current = std::current_exception()) {

@@ -57,7 +57,7 @@ class handle {
     // share nothing. These are the groups of the mesh, its parts, and the communicator of
     // crossings, which runs at the same time as transfers.
     config.splitShare = is_alone ? 0 : 1;
-    // NCCL writes the new communicator when the parent has ended the split, not before.
+    // split() waits until the parent has ended the split. Only then has NCCL written comm_.
     parent.split(where_, color, key, &comm_, config);
     make(ncclSuccess);
   }

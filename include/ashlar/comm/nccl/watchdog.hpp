@@ -121,8 +121,8 @@ class watchdog {
     if (waits < deadline) next_look_ = 0;
     if (!wanted_.is_on() || waits < deadline || waits < next_look_ || number == warned_of_)
       return "";
-    // The other ranks are asked while the communicators still exist, since an abort on this rank is
-    // a fault on the other ranks.
+    // The watchdog asks the other ranks before it aborts the communicators of this rank, because
+    // the abort causes faults on the other ranks.
     auto const why = oldest_open() + " has not ended within " + watch::waited_text(deadline) + ".";
     auto const text = what_.explain(why, true);
     record_.ended_up_to(what_.last_ended());

@@ -135,8 +135,8 @@ class sender_flow {
     return -1;
   }
 
-  /// Moves load along the path to port `free` that `reach` found, and uses the room that becomes
-  /// free for elements of `task`. Returns their number, which is at most `left`.
+  /// Moves load along the path to port `free` that `reach` found. Elements of `task` take the room
+  /// that this makes. Returns the number of these elements, which is at most `left`.
   constexpr std::int64_t push(int task, int free, std::int64_t left) {
     std::int64_t size = std::min(left, most_ - load_.data()[free]);
     for (int port = free; by_.data()[port] != task; port = from_.data()[port])

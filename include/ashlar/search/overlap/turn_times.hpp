@@ -50,9 +50,9 @@ struct turn_times {
   /// Returns when one micro-batch ends the open stage, if it is the only one.
   constexpr double end_of_one() const { return std::max(processor + late, ready[0]) + open - late; }
 
-  /// Ends the open stage by a move of every micro-batch, whose steps are in ascending order, or in
-  /// descending order if time runs backward. A move without steps leaves the stage open, because it
-  /// costs nothing to go on with the same micro-batch.
+  /// Ends the open stage by a move of every micro-batch. The steps of a move run in their order, or
+  /// in reverse order if `descending` (time runs backward). A move without steps leaves the stage
+  /// open, because it costs nothing to go on with the same micro-batch.
   constexpr void move(turn_move const& m, int turns, bool descending) {
     auto const n = m.steps.size();
     if (n == 0) return;

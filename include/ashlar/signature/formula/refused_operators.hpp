@@ -124,7 +124,8 @@ ASHLAR_NO_FORMULA_COMPARISON(>)
 ASHLAR_NO_FORMULA_COMPARISON(>=)
 #undef ASHLAR_NO_FORMULA_COMPARISON
 
-// max and min of two tensors, or of a tensor and a number. max(u, 0) is the maximum over dim 0.
+// max and min of two tensors, or of a tensor and a number. But max(u, 0), where 0 is an int, is
+// permitted: it is the maximum over dim 0.
 #define ASHLAR_NO_FORMULA_EXTREMUM(name)                                                           \
   template <int Rank, class V>                                                                     \
     requires(!std::same_as<V, int>)                                                                \

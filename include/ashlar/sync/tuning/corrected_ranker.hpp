@@ -117,7 +117,7 @@ class corrected_ranker {
     at_.clear();
   }
 
-  /// Returns a trial with the prediction on the machine with the learned figures.
+  /// Returns `t` with the predictions for the machine that has the learned figures.
   trial priced(trial t) const {
     auto const p = price_of(t.strategy);
     t.predicted = p.seconds;

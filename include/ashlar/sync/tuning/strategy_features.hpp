@@ -60,7 +60,8 @@ struct variable_layout {
 using sparse_features = std::vector<std::pair<int, double>>;
 
 struct strategy_features {
-  /// [3 * k + i]: entry i of the first list at the top of this file for entry k of the second list.
+  /// [3 * k + i]: transmission, overhead or latency (i) of the largest server, of all servers, of
+  /// the largest group or of all groups (k).
   strategy_totals totals{};
   std::vector<sparse_features> variables;  ///< one for each parameter of the space
 };

@@ -78,8 +78,8 @@ constexpr int threads_for(std::int64_t units) {
 }
 
 /// Returns whether a kernel along the middle dim of an array [outer, extent, inner] gives each line
-/// of `extent` elements to one thread. Then the threads of a warp read adjacent elements, or the
-/// lines are short. Otherwise the kernel gives each line to a block.
+/// of `extent` elements to one thread. It does so if the threads of a warp read adjacent elements
+/// (inner >= warp), or if the lines are short. Otherwise the kernel gives each line to a block.
 constexpr bool one_thread_per_line(std::int64_t extent, std::int64_t inner) {
   return inner >= warp || extent < 64;
 }
