@@ -107,7 +107,7 @@ search_time() {
   }'
 }
 
-# table <word>: prints the table that replaces the marker with this word in the page
+# table <word>: prints the table that takes the place of the marker named <word> in the page
 # (bench/support/page.sh).
 table() {
   case "$1" in

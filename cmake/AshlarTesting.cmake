@@ -574,7 +574,8 @@ function(ashlar_add_script_test label script)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
-  # A line `# timeout: N` gives a script N seconds, because --thorough asks more of it.
+  # A script with a line `# timeout: N` among these lines gets N seconds. Such a script does more
+  # work under --thorough.
   list(FILTER head INCLUDE REGEX "^# timeout: [0-9]+$")
   if(head)
     string(REGEX REPLACE "^# timeout: " "" timeout "${head}")

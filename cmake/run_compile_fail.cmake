@@ -86,9 +86,9 @@ if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but it must not")
 endif()
 
-# without_longer_texts(<out> <output> <text> <lines>): returns the output without those of the lines
-# that contain the text and are longer. If a file expects `equal: ...` and `less_equal: ...`, then
-# the output must have `equal: ...` also outside `less_equal: ...`.
+# without_longer_texts(<out> <output> <text> <lines>): removes from the output each text of <lines>
+# that contains <text> and is longer. If a file expects `equal: ...` and `less_equal: ...`, the
+# output must have `equal: ...` also outside `less_equal: ...`.
 function(without_longer_texts out output text lines)
   while(lines MATCHES "^([^\n]*)\n(.*)")
     set(line "${CMAKE_MATCH_1}")

@@ -47,10 +47,10 @@ ashlar::search::pipeline_plan synchronized_by(std::string const& name,
 /// Adds the options --wire and --plain-steps. Without --wire, `name` stays empty.
 void add_wire_options(CLI::App& app, std::string& name, int& plain_steps);
 
-/// Returns the plan in which all gradients that are summed over ranks are encoded with the wire
-/// (plan/wire.hpp) of this name, except in the first `plain_steps` steps. If the name is empty,
-/// returns the plan unchanged. Throws ashlar::error if there is no such wire, or if the changed
-/// plan needs more memory on a rank than the machine has.
+/// Returns the plan in which gradients that are summed over ranks have the wire (plan/wire.hpp) of
+/// this name, except in the first `plain_steps` steps. sync/encoded.hpp says which gradients are
+/// sent as they are. If the name is empty, returns the plan unchanged. Throws ashlar::error if
+/// there is no such wire, or if the changed plan needs more memory on a rank than the machine has.
 ashlar::search::plan encoded_by(std::string const& name, int plain_steps,
                                 ashlar::search::problem const& problem,
                                 ashlar::search::plan const& plan, ashlar::machine const& machine);

@@ -35,7 +35,8 @@ struct pieces {
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
 /// Draws the extents of a trial. In early trials the extents are at least as large as the largest
-/// mesh axis. Later trials may draw smaller extents, and the last trials also 0.
+/// mesh axis. Later trials may draw smaller extents, and the last trials even 0. In these later
+/// trials, an extent is never below `least`.
 struct extent_source {
   std::mt19937& random;
   int trial;

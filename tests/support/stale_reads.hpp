@@ -3,9 +3,9 @@
 #pragma once
 
 // A rank of a stale training whose values say which gradients they contain. Element i of the values
-// of an owner counts the gradients of worker i mod (number of workers). So the test sees, without
-// the clock of the owner, whether values miss a gradient that the staleness requires, and whether
-// they are torn: partly of another version.
+// of an owner counts the gradients of worker i mod (number of workers). So the values alone show,
+// without the owner's update_clock, whether they miss a gradient that the staleness requires, and
+// whether they are torn: partly of another version.
 
 #include <algorithm>
 #include <vector>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the plans of a network on a mesh, which an exhaustive search would have to evaluate.
+// Counts the plans that an exhaustive search of a network on a mesh would have to evaluate.
 
 #include <ashlar/search/choices.hpp>
 

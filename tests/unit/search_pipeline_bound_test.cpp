@@ -164,8 +164,8 @@ struct layer_work {
   double forward, input, weights;
 };
 
-/// Checks that the bound for a chain of these layers on four parts of one rank each, with free
-/// moves, is the seconds of the fastest pipeline.
+/// Checks that the bound for a chain of these layers is attained: on four parts of one rank each,
+/// with moves that cost nothing, the fastest pipeline takes as many seconds as the bound says.
 void check_attained(std::vector<layer_work> const& layers, int micro_batches,
                     compared_pipelines const& how) {
   search::problem net;

@@ -186,9 +186,9 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
         CHECK(search::pipeline_memory(s, {}, {}).of_part(p, more) >= 10 * s.chunks + 7 * most);
       }
     }
-  // Only one micro-batch is in flight. The peak occurs in its pass I, which computes the gradient
-  // of the input. One micro-batch needs 17 bytes, of which 10 last for the whole step. In I, 2 more
-  // bytes begin to wait for W. The forward pass F needs only the 17 bytes.
+  // Only one micro-batch is in flight. It needs 17 bytes, of which 10 last for the whole step. The
+  // peak occurs in its pass I, which computes the gradient of the input: I makes 2 more bytes,
+  // which are kept until W. The forward pass F needs only the 17 bytes.
   auto const split = pipelines::zb_h1(1, 2);
   CHECK(search::pipeline_memory(split, {}, {}).of_part(0, {{17, 10, 7, 9, 2}}) == 19);
 }

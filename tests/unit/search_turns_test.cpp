@@ -157,8 +157,8 @@ class simulated_step {
   }
   void run_backward(int b, int from, int to) {
     processor_ = std::max(processor_, arrival_[at(b)]);
-    // An element without work in the backward pass returns its dy as its dx. If such elements end
-    // the stage, the gradient that moves was made by the last element with work.
+    // An element without work in the backward pass returns its dy as its dx. If the stage begins
+    // with such elements, the gradient that moves was made by the first element with work.
     int maker = to;
     while (maker + 1 < from && chain_.at(maker).backward[0] == 0) ++maker;
     for (int i = from - 1; i >= to; --i) {

@@ -50,10 +50,9 @@ class errors_of_moves {
   /// Sets the beta of the averages, in [0, 1). With 0, an average is the gradient itself.
   void set_momentum(double beta) { beta_ = beta; }
 
-  /// Returns the tensor that move k sends, from its slot. If the wire has momentum, this tensor is
-  /// a gradient. Then this function adds the gradient to its average, as one more step, and
-  /// overwrites the tensor with the average. If the gradient is not finite, it stays as it is, and
-  /// so does the average.
+  /// Returns the tensor that move k sends. If the wire of the move has momentum, this tensor is a
+  /// gradient, and the function first adds it to its average over the steps and overwrites it with
+  /// the average. A gradient that is not finite stays as it is, and so does its average.
   template <class Processor>
   any_tensor<Processor> const& averaged(int k, execution<Processor> const& on) {
     auto const& move = program_->moves[static_cast<std::size_t>(k)];

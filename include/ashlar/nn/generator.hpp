@@ -73,10 +73,10 @@ constexpr placement whole_along(placement p, int a) {
 /// batch of new tokens. Along two kinds of axes, every rank computes a whole layer:
 ///
 ///   axes that split tokens        Each rank needs all new tokens of its sequences.
-///   axes that fit no row of the   A formula has no row by which every rank would repeat a large
-///   layer for the new tokens      part of the flops (signature/formula/rows.hpp). What is a small
-///                                 part for the batch of the model may be a large one for few
-///                                 tokens.
+///   axes that fit no row of the   Formulas leave out rows with which every rank repeats a large
+///   layer for the new tokens      part of the flops (signature/formula/rows.hpp). The same flops
+///                                 may be a small part for the batch of the model, but a large part
+///                                 for few tokens.
 inline search::plan generation_plan(search::plan plan, search::problem const& problem) {
   plan = search::without_delays(std::move(plan));
   plan.input = problem.spec(0).x;

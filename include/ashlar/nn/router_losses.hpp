@@ -12,7 +12,8 @@
 //                  respect to the probability of an expert is the same for all tokens.
 //   z-loss         o.z_loss · log(Σ exp(logit))² of each token
 //
-// Both are means over the tokens of a step.
+// The loss of a step has the mean of the balance loss over the groups of the step, and the mean of
+// the z-loss over its tokens.
 
 #include <algorithm>
 #include <string>

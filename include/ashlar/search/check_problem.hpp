@@ -53,8 +53,8 @@ constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name
                    " has too many bytes on all ranks together. There must be fewer than 2^63.");
 }
 
-/// Throws if the block that ends with element i neither adds nor concatenates its two inputs along
-/// one dim, or if its choices may split the joined dim.
+/// Throws unless the block that ends with element i either adds its two inputs or concatenates them
+/// along one dim. Also throws if a row of the block splits the dim along which it concatenates.
 template <int N>
 constexpr void check_joint(basic_problem<N> const& net, int i) {
   layer_spec const &end = net.spec(i), &begin = net.spec(net[i].partner);

@@ -123,8 +123,8 @@ class cut_bounds {
         double const head = p.forward + (whole ? (1 - of.share_) * back : 0);
         own.push_back(own.back() + v);
         forward.push_back(forward.back() + p.forward);
-        // A piece adds no more than its v to the sum before later stages. Otherwise of_stage could
-        // be smaller for a longer stage than for a shorter one. This cannot happen if V is exact.
+        // A piece adds at most its v to `before`. If it added more, of_stage could be smaller for a
+        // longer stage than for a shorter one. This cannot happen if V is exact.
         before.push_back(before.back() + std::min(head, v));
         passes.push_back(passes.back() + p.forward + (whole ? back : p.input));
       }

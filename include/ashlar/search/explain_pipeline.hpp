@@ -38,8 +38,8 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Subtracts the redistributions at cuts between stages on different parts of the mesh from the
-/// breakdown `parts`, because crossings take their place.
+/// Removes some redistributions from the breakdown `parts`: those at cuts between stages on
+/// different parts of the mesh, where crossings take their place.
 template <int N>
 void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machine const& m,
                     plan_breakdown& parts) {

@@ -57,9 +57,9 @@ class recomputation_search {
                effort_of(watch).moves) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
-  /// that fits is found. If the watch's effort names the seconds of a known plan
-  /// (search_effort::known), only faster plans are of interest: then returns a plan without choices
-  /// if it finds none.
+  /// that fits is found. Does not throw if the watch's effort names the seconds of a known plan
+  /// (search_effort::known): the search then looks for faster plans only, and returns a plan
+  /// without choices if it finds none.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();

@@ -68,9 +68,8 @@ constexpr signature_table attention_signatures(int rank = 4) {
 }
 
 /// Returns the signature table of attention to a context: queries with `rank` dims, context, weight
-/// of keys and values. The dim of the heads is the one before the last of the queries. The result
-/// of a query does not depend on other queries, so all dims between the batch and the heads may be
-/// split, too.
+/// of keys and values. The heads are the last but one dim of the queries. The result of a query
+/// does not depend on other queries, so all dims between the batch and the heads may be split, too.
 constexpr signature_table context_attention_signatures(int rank) {
   signature_table table;
   auto const whole = broadcast();

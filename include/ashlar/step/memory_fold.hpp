@@ -160,7 +160,7 @@ class memory_fold {
 
   /// Adds element i of a branch: its begin, its turn or its end. The arguments are as for `next`.
   /// When this function adds the begin, it sets `branch.x` and `branch.around`. The caller sets the
-  /// other members of `branch` before that.
+  /// other members of `branch` before it adds the begin.
   constexpr memory_so_far next_of_branch(memory_so_far m, int i, element_bytes const* before,
                                          element_bytes const& own, crossing moves,
                                          branch_so_far& branch) const {

@@ -145,11 +145,11 @@ struct encoded {
   }
 };
 
-/// Returns a table of the seconds in which each gradient is synchronized as it is, and with the
-/// wire, on machine `m`. It says by how much the wire pays or does not pay. Equal parameters share
-/// a line. Gradients that cannot have the wire have no line. Communicates nothing. Throws
-/// ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double, or if
-/// the wire's numbers are not valid.
+/// Returns a table of the seconds that it takes to synchronize each gradient on machine `m`: as it
+/// is, and with the wire. The table also has the seconds that the wire saves or costs. Equal
+/// parameters share a line. Gradients that cannot have the wire have no line. Communicates nothing.
+/// Throws ashlar::error if `chosen` is a plan of another net, if the net's gradients are of double,
+/// or if the wire's numbers are not valid.
 template <int N>
 std::string explain_wire(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                          machine const& m, wire_format const& wire) {

@@ -4,8 +4,8 @@
 #pragma once
 
 // An owner of parameters that serves workers, which push gradients to it and read values from it
-// (update_clock.hpp). It decides when an update is made, of which gradient, and when a read is
-// answered. It neither has the values nor sends messages: the caller gives it two functions.
+// (update_clock.hpp). It decides when an update is made, with which gradient, and when a read is
+// answered. It does not hold the values and sends no messages: the caller gives it two functions.
 //
 //   update(gradient, step)   updates the values; `step` is the step that has made the gradient
 //   answer(worker)           sends the values as they are now to the worker, as a whole

@@ -51,8 +51,8 @@
 namespace ashlar::train {
 
 /// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
-/// the gradient. Averages of squared gradients contain `squares` squares after the update; if
-/// `squares` is negative, they contain one square of each update. The averages stay as they are if
+/// the gradient. After the update, averages of squared gradients are over `squares` gradients, or
+/// over one gradient for each update if `squares` is negative. The averages stay as they are if
 /// `keeps_squares` is set. If `is_momentum` is set, the gradient is already an average of gradients
 /// (sent_gradient.hpp).
 struct update_scale {

@@ -268,7 +268,7 @@ class stale_training {
     for (auto const& of_rank : owned_)
       for (auto const& o : of_rank) f(o);
   }
-  /// Adds the squares of the sum of the gradients of a tied parameter's uses to `squares`.
+  /// Adds the squares of a tied parameter's gradient, which is the sum over its uses, to `squares`.
   static void add_squares_of_uses(owned_parameter const& o, double& squares) {
     for (std::int64_t i = 0; i < o.elements; ++i) {
       double sum = 0;

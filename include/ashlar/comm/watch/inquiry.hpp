@@ -39,7 +39,8 @@ class inquiry {
   /// Asks all ranks for their reports, and waits for the answers for up to a second. Returns early
   /// if `is_done` becomes true. `own` is the report of this rank.
   void ask(rank_report const& own, receiver const& receive, std::atomic<bool> const& is_done);
-  /// Keeps the answer of a rank, unless nothing was asked. `lines` is the rank's report as text.
+  /// Keeps the answer of a rank if ask() has been called since the last forget(). `lines` is the
+  /// rank's report as text.
   void add_answer(int rank, std::string const& lines);
   /// Drops the answers. Answers that come later are not kept.
   void forget() { answers_.clear(); }

@@ -25,8 +25,8 @@ void fill_uniform(cudaStream_t stream, std::uint64_t seed, std::uint64_t number,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
                   std::type_identity_t<accumulation_t<T>> high, T* out);
 
-/// Fills `out` with `count` normal random numbers: out[i] = mean + deviation normal(seed, number,
-/// first + i).
+/// Fills `out` with `count` normal random numbers:
+/// out[i] = mean + deviation * normal(seed, number, first + i).
 template <class T>
 void fill_normal(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,

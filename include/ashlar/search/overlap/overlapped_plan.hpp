@@ -45,7 +45,7 @@ namespace ashlar::search {
 namespace detail {
 
 /// The watch of the search for the serial plan. It obeys the budget of `watch`, but passes on no
-/// bounds and no plans, because these are serial seconds and not overlapped ones.
+/// bounds and no plans, because their seconds are those of steps without overlap.
 template <class Watch>
 struct serial_watch {
   Watch& watch;

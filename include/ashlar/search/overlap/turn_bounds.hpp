@@ -24,8 +24,8 @@
 //                            moves between this stage and its neighbour, only those of one
 //                            micro-batch count, because the others may run in the other pass.
 //
-// In some of these sums, the last elements belong to neither pass. All their work comes between the
-// loads of both passes.
+// In some of these sums, the loads of the last elements count in neither pass, but all their work
+// counts, since it comes between the loads of both passes.
 
 #include <algorithm>
 #include <array>
@@ -293,9 +293,10 @@ class turn_bounds {
       if (chain_.behind(i).backward[k] == 0 && chain_.at(i).backward[left] > 0) return 0.0;
       return chain_.at(i + 1).backward[right] > 0 ? chain_.at(i + 1).beside[right] : later;
     };
-    // The seconds that the moves of a boundary add to the sum, apart from their loads: a single
-    // micro-batch waits for its moves. The boundary in front of element `counted` is the last one
-    // whose load counts. The work beside its move is not added, since it may overlap with the load.
+    // The seconds that the moves of a boundary add to the sum of both means, apart from their
+    // loads: a single micro-batch waits for its moves. The boundary in front of element `counted`
+    // is the last one whose load counts. The work beside its move may overlap with this load, so it
+    // is subtracted with the coefficient of the load.
     auto const waits = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       auto const share = shares(i);

@@ -34,7 +34,7 @@ namespace ashlar::search {
 /// The largest number of micro-batches that can take turns.
 inline constexpr int max_turns = 8;
 
-/// The links that carry moves, one for each link_tier.
+/// The number of links that carry moves: one for each link_tier.
 inline constexpr int turn_links = 2;
 
 /// A step of a move, on one link.

@@ -224,7 +224,7 @@ class turn_search {
     for (int k = 0; k < turn_links; ++k) {
       double const each = m.on(k);
       // By the end of a micro-batch's move, the link has carried all moves of the pass so far. With
-      // several groups, this holds for one group only, because weights do not move in the others.
+      // several groups this is not used: only one group waits for the moves of weights in `moved`.
       for (int b = 0; b < turns() && is_one(); ++b)
         pass.ready[b] = std::max(pass.ready[b], l.moved[p][k] + (b + 1) * each);
       l.last[p][k] = each;
@@ -321,7 +321,7 @@ class turn_search {
   /// x and y, whatever follows. What follows includes that the pass waits for its moves.
   double later_in(int p, turn_times const& x, turn_times const& y, label const& a,
                   label const& b) const {
-    // Only in state y, work that is still to come can run beside the last move (turn_times::work).
+    // x.behind(y) does not hold if work to come can run beside the last move in y, but not in x.
     if (p == 1 && x.open > 0 && x.ready[0] > 0 && y.open == 0 && y.ready[0] > 0)
       return std::numeric_limits<double>::infinity();
     double most = x.behind(y, turns());

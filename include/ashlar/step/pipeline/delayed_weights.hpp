@@ -5,8 +5,8 @@
 
 // Schedules with warm-ups (warm_up.hpp) that delay the gradients of parameters. The backward pass
 // is split: a part sends the gradient of its input (I) before it computes the gradients of its
-// parameters (W). Position j runs d forward passes ahead, and the W of micro-batch k follows the I
-// of micro-batch k + w:
+// parameters (W). The part at position j runs d forward passes (F) before its first I, and the W of
+// micro-batch k follows the I of micro-batch k + w:
 //
 //   F F .. F   I W F   I W F   ..   I W   W W .. W        d = depths[j], w = delays[j]
 //
@@ -14,8 +14,9 @@
 // any time, at most d micro-batches of the part have run F but not I, and at most d + w have run F
 // but not W. If the schedule can run without delays, it can run with every list of delays.
 //
-// Let s equal stages take F, I and W seconds, and transfers none. With at least a s micro-batches,
-// the depths a (s - j) - (a - 1) and the delays b j, where b <= a, let each part wait in a step for
+// Let s equal stages take F, I and W seconds, and transfers none. Let the depths be
+// a (s - j) - (a - 1) and the delays b j, for integers a >= 1 and b <= a. If the number of
+// micro-batches is at least a s, each part waits in a step for
 //
 //   (s - 1) max(F, F + I - b W) seconds
 //

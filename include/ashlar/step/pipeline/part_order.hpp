@@ -7,12 +7,12 @@
 // follows the common order of all parts (lower.hpp), from which three rules lead to the order of
 // one part:
 //
-//   begin_receive   If receives begin ahead: where the common order has the transfers from the
-//                   sender's previous pass that sends to this part. The receives from the sender's
-//                   first such pass begin at the start of the step. If receives do not begin ahead:
-//                   at the transfer's own place
-//   end_sends       The sends of a pass to another part end right before a later pass begins its
-//                   first send to that part
+//   begin_receive   If receives do not begin ahead: at the transfer's own place. If they do: take
+//                   the passes of one sender that send to this part. The receives from the first of
+//                   these passes begin at the start of the step. The receives from each later pass
+//                   begin where the common order has the first transfer of the pass before it
+//   end_sends       The sends of a pass to another part end right before the next pass that sends
+//                   to the same part begins its first send
 //   begin_send      at the transfer's own place, which is right after the pass
 //
 // step/build_stage.hpp gives the reasons for these rules, and search/pipeline_memory.hpp counts the

@@ -17,10 +17,11 @@
 
 namespace ashlar::sync {
 
-/// Returns the number of the trial whose score is the fidelity level. It is the highest score with
-/// this property: of all pairs of trials with scores up to it, at least the share `wanted` is
-/// ranked right. At least one of these pairs must differ enough to count. Returns nothing if there
-/// is no such trial. Expects lists of the same size, of trials that the ranker was not trained on.
+/// Returns the number of the trial whose score is the fidelity level: the highest score L for which
+/// at least the share `wanted` of the pairs of trials with scores up to L is ranked right. Only
+/// pairs that differ enough count (pairwise_loss.hpp), and there must be at least one. Returns
+/// nothing if there is no such trial. Expects lists of the same size, of trials that the ranker was
+/// not trained on.
 inline std::optional<std::size_t> fidelity_trial(std::vector<double> const& scores,
                                                  std::vector<double> const& seconds,
                                                  double wanted = 0.8) {

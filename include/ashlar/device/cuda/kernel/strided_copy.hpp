@@ -74,8 +74,8 @@ struct copy_units {
 /// Copies by a tiled transposition in shared memory. The dim along which the source is contiguous
 /// and the dim along which the destination is contiguous form planes of src_run x dst_run elements.
 /// Each plane is copied in square tiles. A thread moves `Group` adjacent elements at once, where
-/// Group is 1 or 2. If Group is 2, src_run, dst_run and all strides must be even, except for the
-/// two strides that are 1. Both addresses must then be aligned to 2 elements.
+/// Group is 1 or 2. If Group is 2, both addresses must be aligned to 2 elements, and src_run,
+/// dst_run and all strides must be even, except for the two strides that are 1.
 template <int Bytes, int Group>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
