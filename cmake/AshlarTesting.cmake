@@ -224,8 +224,8 @@ endfunction()
 
 # ashlar_thorough_runs(<variable> <counts> <source>): returns the environment variable and the
 # numbers of the line `// thorough: NAME=value 2 4` among the first 15 lines of the source, or
-# nothing. With this variable the tests of the source run all their cases, which they do only if
-# --thorough is given to tests/run.sh.
+# nothing. With this variable the tests of the source run all their cases. tests/run.sh runs them in
+# this way only if it is given --thorough.
 function(ashlar_thorough_runs variable counts source)
   file(STRINGS "${source}" head LIMIT_COUNT 15)
   list(FILTER head INCLUDE REGEX "^// thorough: [A-Z_]+=[a-z0-9]+( [0-9]+)+ *$")

@@ -5,9 +5,9 @@
 # Installs missing packages, builds examples/train_gpt and trains a small byte-level GPT on this
 # project's own text. The training runs on 4 ranks and takes one to two minutes on two cores. The
 # arguments of this script are passed to train_gpt after its own options. If an option is given
-# twice, the last one counts. With --experts, the GPT has 2 layers, one of them with experts. It is
-# then trained for 800 steps instead of 1000 and writes a shorter sample, so that the run takes the
-# same time. With --model gpt2, the net has the sizes of GPT-2.
+# twice, the last one counts. With --experts, the GPT has 2 layers, one of them with experts. Such a
+# run takes 800 steps instead of 1000 and writes a shorter sample, so that its time stays the same.
+# With --model gpt2, the net has the sizes of GPT-2.
 set -euo pipefail
 
 ranks=4

@@ -77,8 +77,8 @@ struct training {
   std::string name;
   model net;
   std::unique_ptr<train::trainer<model, train::adam_w>> steps;
-  /// One entry per turn: the seconds of the step, its bubble as reported, and the seconds of this
-  /// rank from the end of the last recorded action to the end of the step.
+  /// One entry per step (take_turn): its seconds, the bubble that the trainer reports, and the
+  /// seconds of this rank from the end of the last recorded action to the end of the step.
   std::vector<double> seconds{}, bubbles{}, tails{};
   /// The seconds of this rank's passes of each kind, in all turns.
   std::map<pipelines::pass, std::vector<double>> passes{};

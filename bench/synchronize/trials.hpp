@@ -7,8 +7,8 @@
 //
 //   builder_trials   each builder of the library with each division of gradients into buckets
 //
-// Random strategies are those of sync::guided_sampler, whose comment says how the choices of the
-// paper's sampler map to strategies here.
+// The benchmark compares them with random strategies of sync::guided_sampler. The comment of
+// guided_sampler says how the choices of the paper's sampler map to strategies here.
 
 #include <string>
 #include <vector>

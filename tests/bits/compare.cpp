@@ -17,7 +17,7 @@
 // relative to the old seconds.
 //
 // The first 12 cases that differ are listed, or all such cases with --all. With --only TEXT, only
-// cases of nets whose names contain TEXT are compared. NEW must then contain only such cases. The
+// cases of nets whose names contain TEXT are compared, and NEW must contain no other cases. The
 // exit status is:
 //
 //   0   all cases are equal or accepted

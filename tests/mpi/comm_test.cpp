@@ -80,8 +80,8 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// The first shape is so large that its all-reduce in shared memory has two phases, and that
-/// messages transfer it in several chunks. The other shapes are small.
+/// The first shape is large: its all-reduce in shared memory has two phases, and its transfers by
+/// messages have several chunks. The other shapes are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace

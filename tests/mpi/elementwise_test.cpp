@@ -3,10 +3,10 @@
 // ranks: 1 2 3 4 6
 
 // Tests elementwise operators and softmax. Operations with one operand are tested on every
-// placement, and operations with two operands on every pair of placements. If the signature table
-// allows an operation, its result must be correct. Otherwise the error must name the operands and
-// contain the sentence for the violated rule. The test derives what is allowed from the meaning of
-// placements, not from the tables.
+// placement, and operations with two operands on every pair of placements without P(min). If the
+// signature table allows an operation, its result must be correct. Otherwise the error must name
+// the operands and contain the sentence for the violated rule. The test derives what is allowed
+// from the meaning of placements, not from the tables.
 
 #include <cmath>
 

@@ -151,8 +151,8 @@ inline std::vector<matrix_case> matrix_cases(int positions, unsigned one_in, boo
   add("dual_pipe_v", 2, false);
   if (positions <= 2)
     for (int form = 0; form < 2; ++form) add("interleaved:4", form, false);
-  // With one part and one stage, no stage waits for another stage. So the schedules do not matter,
-  // and only the cases of one schedule stay.
+  // On one part, a schedule with one stage per part has a single stage, which waits for no other
+  // stage. So all these schedules are alike, and of their cases only those of 1F1B stay.
   if (positions == 1)
     std::erase_if(list, [](matrix_case const& c) {
       bool const has_chunks = c.schedule.starts_with("interleaved") || c.schedule == "zb_v" ||

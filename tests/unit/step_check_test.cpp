@@ -91,7 +91,8 @@ TEST_CASE("ranks exchange rows and begin moves of the same group in the same ord
          p.actions[static_cast<std::size_t>(begin)].kind != search::action_kind::begin_move)
     ++begin;
   REQUIRE(begin + 1 < n);
-  // In `early` the move begins before the exchange, and in `late` the exchange follows the move.
+  // In `p` the move begins after the exchange. In `early` it begins before the exchange and ends
+  // after it. In `late` it begins and ends before the exchange.
   auto early = p, late = p;
   std::rotate(early.actions.begin() + rows, early.actions.begin() + begin,
               early.actions.begin() + begin + 1);

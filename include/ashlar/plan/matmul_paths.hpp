@@ -84,9 +84,9 @@ class matmul_paths {
     return ways;
   }
 
-  /// Appends the steps of the path from state (placement) number `i` of this graph towards the
-  /// fixed placement. If the path goes on in the second graph, stops at the shared placement.
-  /// Returns the number of the state at which it stopped.
+  /// Appends the steps of the path in `graph` from state (placement) number `i` towards the fixed
+  /// placement. If the path goes on in the second graph, stops at a placement that both graphs
+  /// have. Returns the number of the state at which it stopped.
   constexpr int collect(inplace_vector<redistribution_step, 4 * max_axes>& met,
                         placement_graph const& graph, placement_graph::paths const& ways,
                         int i) const {

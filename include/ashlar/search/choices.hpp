@@ -45,8 +45,9 @@ enum class trivial_axes : signed char { one_row, all_rows };
 enum class shard_orders : signed char { all, canonical, multisets };
 
 /// Selects where parameters are updated in the choices that are enumerated.
-///   as_stored    where they are stored
-///   also_apart   also, in further choices, apart from where they are stored (ZeRO-1)
+///   as_stored    where they are stored, in all choices
+///   also_apart   the choices of as_stored, and also choices in which parameters are updated apart
+///                from where they are stored (ZeRO-1)
 enum class update_places : signed char { as_stored, also_apart };
 
 namespace detail {

@@ -14,7 +14,7 @@
 //   mesh of one or two axes, a filter, tied parameters,
 //   branches or recomputed segments                             chain_solver over all choices
 //   other problems                                              by_roles.hpp
-//   the fastest plan needs more than machine.memory             then within_memory.hpp
+//   the fastest plan needs more than machine.memory             within_memory.hpp, afterwards
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/branch_limits.hpp>

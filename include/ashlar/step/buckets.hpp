@@ -98,7 +98,7 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 }  // namespace step_detail
 
 /// Returns buckets that are closed once the sums in them have the size that the rule gives. Expects
-/// a rule other than bucketing::best. If `size` is 0, there are no buckets.
+/// a rule other than bucketing::best. If rule.size is 0, there are no buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, bucket_rule const& rule) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;

@@ -352,8 +352,8 @@ class program_check {
 
 /// Returns the first wrong action of a program. If the program obeys the rules at the top of this
 /// file, the result has no fault. `limit` is the most memory that a rank may use, in bytes; 0 means
-/// no limit. The check takes time proportional to the number of actions, and for each parameter
-/// that is delayed or renewed also to the number of values.
+/// no limit. The check takes time proportional to the number of actions. Each parameter that is
+/// delayed or renewed adds time proportional to the number of values.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;

@@ -92,8 +92,9 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
                 step_detail::halo_coordinates_at_run_time(w, x, y, t, axes));
 }
 
-/// Returns the mesh axes along which a layer exchanges a halo if its input x, or the gradient of x,
-/// lies at placement `at`. The list is empty if the layer has no halo.
+/// Returns the mesh axes that split the dim along which the windows of a layer slide, if its input
+/// x, or the gradient of x, lies at placement `at`. A halo is exchanged only along these axes. The
+/// list is empty if the layer has no such windows.
 constexpr axis_list halo_axes(layer_spec const& spec, placement const& at, topology const& t) {
   axis_list axes;
   if (spec.halo.dim < 0) return axes;

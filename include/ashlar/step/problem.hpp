@@ -127,9 +127,9 @@ struct basic_problem {
   int element_size = 4;       ///< bytes per element of activations and of parameters in use
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
-  /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
-  /// computations of the others. With 1, each micro-batch ends before the next one begins. With 0,
-  /// a search chooses the number.
+  /// Number of micro-batches that take turns (turns.hpp): while one micro-batch is redistributed,
+  /// the others compute. With 1, each micro-batch ends before the next one begins. With 0, a search
+  /// chooses the number.
   int interleaved = 1;
   bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   /// Whether a search may choose different placements for a parameter's update and its storage.

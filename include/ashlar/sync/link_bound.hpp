@@ -66,8 +66,8 @@ struct counted_parameter {
   std::vector<busy_links> busy;
 };
 
-/// Adds parameter `p` to the list. If the list already has an equal parameter, increases the number
-/// of that parameter instead.
+/// Adds parameter `p` to the list. If the list already has an equal parameter, instead increases
+/// how often that parameter counts (`times`).
 template <int N>
 constexpr void count(std::vector<counted_parameter>& list, search::basic_problem<N> const& net,
                      topology const& t, search::parameter_choice const& p, shape const& extents,

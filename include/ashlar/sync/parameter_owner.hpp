@@ -34,7 +34,8 @@ class parameter_owner {
   }
 
   update_clock const& clock() const { return clock_; }
-  /// Returns how many reads had to wait for gradients of other workers when they arrived.
+  /// Returns how many reads were not answered at once, because gradients of other workers had not
+  /// arrived.
   std::int64_t deferred() const { return deferred_; }
 
   /// Takes the gradient that `worker` has made in its step `step`. Calls update() if an update is

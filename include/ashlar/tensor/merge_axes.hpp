@@ -11,7 +11,7 @@
 //
 // For a typed x, every mesh axis that splits one of the merged dims splits the new dim. In the
 // shard order of the new dim, axes that split an earlier dim come before axes that split a later
-// dim. For a dynamic x, the result has this placement too if no element then moves between ranks.
+// dim. For a dynamic x, the result has this placement too if no element has to move between ranks.
 // Otherwise reshape finds another placement.
 
 #include <ashlar/tensor/reshape.hpp>

@@ -5,8 +5,8 @@
 
 // Gives a tensor other extents, with the same elements in the same row-major order. A reshape moves
 // nothing, and the result shares the shard of the operand. If elements would have to move between
-// ranks, reshape throws an error. The error names the redistribution that the program must run
-// first.
+// ranks, reshape throws an error. The error says which redistribution before or after the reshape
+// leads to the result.
 //
 //   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
 //   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement

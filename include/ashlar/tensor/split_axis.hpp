@@ -9,9 +9,9 @@
 //   split_axis<1>(x, {4, 6})    512x24 -> 512x4x6
 //
 // For a typed x, a mesh axis that splits the dim splits the first of the new dims in the result: in
-// the example, S(1) stays S(1). Later dims get higher numbers: S(2) becomes S(3). For a dynamic x,
-// the result has this placement too if no element then moves between ranks. Otherwise reshape finds
-// another placement. For a typed result at another placement, use reshape<sbp<…>>(x, {…}).
+// the example, S(1) stays S(1). Later dims get higher numbers. For a dynamic x, the result has this
+// placement too if no element has to move between ranks. Otherwise reshape finds another placement.
+// For a typed result at another placement, use reshape<sbp<…>>(x, {…}).
 
 #include <ashlar/tensor/reshape.hpp>
 

@@ -201,8 +201,8 @@ class tensor {
   /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
-  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed or moved from: it
-  /// then has no mesh.
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed or moved from,
+  /// because such a tensor has no mesh.
   mesh_type const& mesh() const { return mesh_.get(); }
   shape const& extents() const { return extents_; }
   ashlar::placement placement() const {

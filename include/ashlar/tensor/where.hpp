@@ -83,7 +83,7 @@ auto where_at(shape const& extents, Write const& write, Operands const&... opera
   else return write(value);
 }
 
-/// An operand of where in the extents of the shard of the result z.
+/// Returns x, an operand of where(), repeated to the extents of the shard of the result z.
 template <distributed X, distributed Z>
 spread_operand<typename X::value_type> spread_to(X const& x, Z const& z) {
   typename spread_operand<typename X::value_type>::index extents{};

@@ -13,8 +13,8 @@
 //
 // For a device, the measured times are the times at which the host submitted the work to the
 // device. In a pipeline, the trace lists the ranks of the first part of the mesh, then those of the
-// next part, and so on. It then has no predicted times, because the timeline of one part does not
-// know when the other parts send.
+// next part, and so on. Such a trace has no predicted times, because the timeline of one part does
+// not know when the other parts send.
 
 #include <cstring>
 #include <sstream>

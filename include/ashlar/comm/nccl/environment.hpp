@@ -105,8 +105,8 @@ class environment {
       watch::membership::leave_all();  // the program may never destroy some of its meshes
       return;
     }
-    // During stack unwinding, other ranks may never finalize. So the destructor aborts the
-    // communicator instead of waiting for the other ranks.
+    // An exception unwinds the stack of this rank, so other ranks may never finalize. So the
+    // destructor aborts the communicator instead of waiting for the other ranks.
     if (world_.all != nullptr)
       world_.all->abort("An exception left the scope of nccl::environment.");
   }

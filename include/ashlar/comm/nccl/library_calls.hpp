@@ -33,8 +33,8 @@ inline ncclRedOp_t operation_of(reduction op) {
 
 class library_calls {
  public:
-  /// `members` is the size of the communicator, which only all_to_all needs. All arguments must
-  /// outlive this object.
+  /// `members` is the size of the communicator, which only all_to_all needs. The stream and all
+  /// arguments passed by reference must outlive this object.
   library_calls(handle& comm, int members, element_type type, cuda::arena& memory,
                 cudaStream_t stream, transfer_kernels const& kernels, call_site where)
       : comm_(comm), members_(members), type_(type), memory_(memory), stream_(stream),

@@ -96,7 +96,7 @@ class flight_record {
   /// that was recorded before.
   char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
-  /// While an object of this class exists, the program's thread waits.
+  /// While an object of this class exists, the record counts the program's thread as waiting.
   class waiting {
    public:
     explicit waiting(flight_record& r) : record_(&r) {

@@ -22,8 +22,8 @@
 
 namespace ashlar::device::host {
 
-/// The largest number of elements that are combined one after another before their result is
-/// combined with the results of other elements (combine_rows.hpp).
+/// Elements are combined in groups of at most this many, one element after another. Then the
+/// results of the groups are combined (combine_rows.hpp).
 inline constexpr std::int64_t combined_at_once = 256;
 
 /// Returns `a op b`, where op is sum, max or min. If an operand is NaN, max and min return a NaN.

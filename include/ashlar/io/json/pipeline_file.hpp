@@ -88,8 +88,9 @@ inline void put_schedule(nlohmann::ordered_json& j, pipelines::schedule const& s
 
 }  // namespace detail
 
-/// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the plan is of another net,
-/// if it has what is not for pipeline stages (nn/place.hpp), or if the file cannot be written.
+/// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the plan is of another net
+/// or has delayed gradients, stale parameters or gradients in rows, which pipeline stages do not
+/// support. Also throws if the file cannot be written.
 template <int N>
 void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {

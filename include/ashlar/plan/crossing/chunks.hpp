@@ -63,8 +63,8 @@ constexpr int best_chunks(crossing_stage const& between, crossing_stage const& i
   auto const attempt = [&](int k) {
     if (crossing_seconds(between, inside, k) < crossing_seconds(between, inside, best)) best = k;
   };
-  // At the number of chunks for which both periods are equal, the other stage begins to set the
-  // pace. So the two whole numbers next to it are candidates.
+  // At the number of chunks for which both periods are equal, the stage that sets the pace changes.
+  // So the two whole numbers next to this number are candidates.
   double const equal = between.latency == inside.latency ? 0
                                                          : (between.transfer - inside.transfer) /
                                                                (inside.latency - between.latency);

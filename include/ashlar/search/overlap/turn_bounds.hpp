@@ -81,7 +81,7 @@ class turn_bounds {
   /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The
   /// elements up to i, where i has choice c, take ends[p] seconds in pass p. The moves that pass p
   /// waits for take moved[p][l] seconds on link l. The last move of one micro-batch at a boundary
-  /// takes last[p][l] of them.
+  /// takes last[p][l] of these seconds.
   double behind(int i, int c, std::array<double, 2> const& ends,
                 double const (&moved)[2][turn_links], double const (&last)[2][turn_links]) const {
     double least = 0;
@@ -125,9 +125,9 @@ class turn_bounds {
     by_choice to_come;
   };
   /// A sum of two means, one for each pass. In the mean of pass p, the load of the link has the
-  /// coefficient share[p]. In the last `joint` elements only the work counts, so moves behind the
-  /// first of these elements do not count. There are four tables to_come[s], each with the least
-  /// values over all later elements. Bit p of s says whether a move that counts follows in pass p.
+  /// coefficient share[p]. In the last `joint` elements only the work counts: moves between these
+  /// elements do not count. There are four tables to_come[s], each with the least values over all
+  /// later elements. Bit p of s says whether a move that counts follows in pass p.
   /// `of_chain` is the least value over the whole chain.
   struct mean_of_passes {
     int link, joint;

@@ -23,7 +23,7 @@
 // own program (step/timeline.hpp) gives the seconds.
 //
 // If micro-batches run one at a time, the last stage of one micro-batch and the first stage of the
-// next are one stage. So `forward` and `backward` then leave out the work of these stages.
+// next are one stage. In this case `forward` and `backward` leave out the work of these stages.
 //
 // Of two labels A and B with the same last choice, B is dropped if A is at least as good whatever
 // elements follow. Let A be later than B by at most f seconds in the forward pass and by at most b
@@ -317,8 +317,8 @@ class turn_search {
            slack / chain_.groups;
   }
 
-  /// Returns the most seconds by which pass p of label a is later than that of label b, with states
-  /// x and y, whatever follows. What follows includes that the pass waits for its moves.
+  /// Returns the most seconds by which pass p of label a, in state x, can be later than pass p of
+  /// label b, in state y, whatever elements follow. The pass may also wait for its moves.
   double later_in(int p, turn_times const& x, turn_times const& y, label const& a,
                   label const& b) const {
     // x.behind(y) does not hold if work to come can run beside the last move in y, but not in x.

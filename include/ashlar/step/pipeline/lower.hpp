@@ -28,8 +28,8 @@ struct lowered_line {
   friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
 };
 
-/// Returns the lines. Expects a schedule without faults (check.hpp). A skip between stages has
-/// lines only if its two stages are on different parts.
+/// Returns the lines of a schedule in the common order. Expects a schedule without faults
+/// (check.hpp). A skip between stages has lines only if its two stages are on different parts.
 constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs,
                                             skip_transfers const& skips = {}) {
   std::vector<lowered_line> lines;

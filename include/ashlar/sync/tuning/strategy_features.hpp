@@ -215,9 +215,8 @@ class feature_fold {
 
 }  // namespace detail
 
-/// Returns the features of a candidate of the space, with the rates of its machine. Expects a
-/// candidate of this space. Source: the ranker of AutoDist's reference code (branches
-/// autosync-inference and autosync_simulator).
+/// Returns the features of a candidate of the space, with the rates of the space's machine. Source:
+/// the ranker of AutoDist's reference code (branches autosync-inference and autosync_simulator).
 inline strategy_features features_of(strategy_space const& space, candidate const& c) {
   return detail::feature_fold(space, c).run();
 }
