@@ -35,7 +35,8 @@ block_grid grid_of(ashlar::topology const& t, ashlar::shape const& extents,
                    ashlar::placement const& p);
 
 /// Returns a program to be measured, which redistributes a tensor from the placement `from` to `to`
-/// with ScaLAPACK or with COSTA. `input` is this rank's shard before the redistribution. Its
+/// with ScaLAPACK or with COSTA. Returns an empty list if this library is missing, or if one of the
+/// placements has no block_grid. `input` is this rank's shard before the redistribution. Its
 /// elements must be total(i, 1) of values.hpp, because the result is compared with these values.
 std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape const& extents,
                                        ashlar::placement const& from, ashlar::placement const& to,

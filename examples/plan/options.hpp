@@ -30,8 +30,8 @@ struct options {
   bool as_trained = false;  ///< whether a GPT is the net of train_gpt (support/nets.hpp)
   std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< the channels of u-transformer
   std::int64_t tables = 26, rows = 1'000'000;                 ///< the tables of dlrm and their rows
-  /// The tokens of the fullest rank divided by the mean over all ranks, where experts are split.
-  /// Predictions use this number.
+  /// The number of tokens of the fullest rank divided by the mean over all ranks, if a plan splits
+  /// the experts over ranks. Predictions use this quotient.
   double imbalance = 1;
   int experts = 0, top = 0;  ///< with 0, the model's own number is taken
   std::string type = "float";

@@ -45,7 +45,8 @@ void check_model(CLI::App const& app, options const& o) {
           name, "is for GPTs, but --model is llama-small. Leave it out, or write --model small.");
 }
 
-/// Throws if an option is given that has no effect without another one, or beside another one.
+/// Throws if an option has no effect because another option is missing, or because another option
+/// takes precedence.
 void check_effect(CLI::App const& app, options const& o) {
   for (char const* name : {"--top", "--balance", "--balance-over", "--imbalance"})
     if (o.experts == 0 && app.count(name) > 0)

@@ -228,8 +228,8 @@ TEST_CASE("while a rank stalls, fewer reads wait with a longer staleness") {
     };
     constexpr int steps = 4;
     for (int step = 0; step < steps; ++step) {
-      // Rank 0 stalls until the others can take no further step. With a staleness of 4, they can
-      // take all steps. Rank 0 has sent its own gradient to itself, and it may still be on its way.
+      // Rank 0 stalls until the other ranks can take no further step. With a staleness of 4, they
+      // can take all steps. Rank 0 also waits for the gradient that it has sent to itself.
       while (m.rank() == 0 && step == 1 &&
              (owner.clock().received(0) < 1 || !others_have_sent(staleness == 0 ? 2 : steps) ||
               (staleness == 0 && owner.deferred() < m.ranks() - 1))) {

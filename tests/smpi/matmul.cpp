@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes planned matrix products on many ranks. The values must be exact, and every rank must
-// receive the number of bytes that the plan predicts. With a last argument "3d", at least one of
-// the two plans must split all three extents of the product.
+// Computes two planned matrix products on many ranks, one of split operands and one of replicated
+// operands. The values must be exact, and every rank must receive the number of bytes that the plan
+// predicts. With a last argument "3d", at least one of the two plans must split all three extents
+// of the product.
 //
 // run: a=4,b=4,c=4 workstation 96 120 112
 // run: a=4,b=4,c=4 bandwidth 61 67 59 3d

@@ -3,10 +3,10 @@
 #pragma once
 
 // Lets simulated ranks wait for crossings between parts of a mesh. A poll for messages takes no
-// simulated time here, so a rank that only polls would stop the simulated clock. This pending
-// operation in the mesh's queue is called at every poll. After several polls at the same simulated
-// moment, it lets the rank sleep. Polls between two pieces of a computation happen at different
-// moments, so the rank does not sleep then.
+// simulated time here, so a rank that only polls would stop the simulated clock. The class
+// patient_waits is a pending operation in the mesh's queue, which is called at every poll. After
+// several polls at the same simulated moment, it lets the rank sleep. Polls between two pieces of a
+// computation happen at different moments, so they do not let the rank sleep.
 
 #include <smpi/patient_transport.hpp>
 

@@ -105,7 +105,7 @@ routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement con
                                : detail::routed_tensor<3>(m, c, p);
 }
 
-/// Returns whether the shards of x and y on this rank have the same rows and the same values.
+/// Returns whether the shards of x and y on this rank have equally many elements and equal values.
 inline bool same_shards(ashlar::any_tensor<ashlar::device::host::processor> const& x,
                         ashlar::any_tensor<ashlar::device::host::processor> const& y) {
   auto const *const a = x.data_as<double>(), *const b = y.data_as<double>();

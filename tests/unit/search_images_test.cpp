@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search on image networks. It must find the plan that AutoDDL's section 4.5 reports for
-// VGG13, which must not be slower than the usual baselines. For a small network, the test also
+// VGG13. This plan must not be slower than the usual baselines. For a small network, the test also
 // finds the optimum by enumeration. Removing redundant signature rows must not change the optimum.
 
 #include <doctest/doctest.h>

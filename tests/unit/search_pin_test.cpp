@@ -214,7 +214,7 @@ TEST_CASE("pins hold in every stage of a pipeline, wherever the net is cut, and 
     chain.micro_batches = 5;
     auto const whole = optimal_with_pins(chain, found.chosen.mesh, m, pins).plan;
     for (int i = 0; i < net.size(); ++i) CHECK(found.chosen[i] == whole[i]);
-    // Below a limit, each stage is searched alone, and its elements have other numbers there.
+    // Below a limit, each stage is searched alone, and this search numbers the elements from 0.
     for (double const share : {0.9, 0.7, 0.5}) {
       m.memory = static_cast<std::int64_t>(share * double(found.chosen.memory));
       try {

@@ -213,8 +213,7 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// Returns the number of segments of each stage. A stage that recomputes this many segments
-/// recomputes all of its segments.
+/// Returns, for each stage, how many segments it recomputes if it recomputes all of its segments.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)

@@ -78,8 +78,8 @@ TEST_CASE("the check accepts exactly what the explorer runs: all orders of F and
 }
 
 TEST_CASE("the check accepts exactly what the explorer runs: all orders of F, I and W") {
-  // Only orders that a part by itself could run are tried. Schedules of three parts and four
-  // micro-batches are too many to try them all. A test case below tries a sample of them.
+  // Only orders that a part by itself could run are tried. There are too many schedules of three
+  // parts and four micro-batches to try them all. A test case below tries a sample of them.
   comparison seen;
   for (int s = 1; s <= 3; ++s)
     for (int m = 1; m <= 4 - s / 3; ++m)

@@ -164,7 +164,7 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
 
 /// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns
 /// when the checkpoint is on the disk (background_save.hpp writes in the background). Throws
-/// ashlar::error on every rank if any rank fails; then the checkpoints before it are still there.
+/// ashlar::error on every rank if any rank fails. In that case, the earlier checkpoints remain.
 /// Communicates: three reductions and a broadcast of 8 bytes, and a reduction of 8 bytes for each
 /// rank of the mesh.
 template <class Processor>

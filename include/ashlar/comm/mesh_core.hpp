@@ -95,8 +95,8 @@ inline void require_whole_for_machine(mesh_core const& m) {
                           "its parts afterwards.");
 }
 
-/// Returns a new number for a crossing on the whole mesh `m`. It is odd. After 2^29 numbers they
-/// begin again, because message tags are made from them.
+/// Returns a new, odd number for a crossing on the whole mesh `m`. The numbers repeat after 2^29
+/// crossings, because message tags are made from them.
 inline int next_crossing_number(mesh_core& m) {
   int const number = 2 * m.crossings + 1;
   m.crossings = (m.crossings + 1) % (1 << 29);

@@ -29,7 +29,7 @@ namespace ashlar::device {
 
 /// Says how the frequencies of rotary positions are scaled. The default does not change them.
 struct rotary_scaling {
-  /// Pairs of low frequency rotate this many times as slowly; 1 means no scaling.
+  /// Low frequencies are divided by this factor; 1 means no scaling.
   double factor = 1;
   /// A pair has a low frequency if it rotates less than `low` times in a sequence of `original`
   /// tokens.

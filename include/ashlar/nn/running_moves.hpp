@@ -35,8 +35,8 @@ class running_moves {
       : program_(&p), names_(move_names(elements, p)), errors_(p), running_(p.moves.size()),
         plans_(p.paths.size()), buckets_(p.moves.size()) {}
 
-  /// Returns what sending gradients in other formats has lost so far and later steps add again
-  /// (error feedback).
+  /// Returns the errors of encoded gradients, which later steps add to their gradients (error
+  /// feedback), and the averages that wires with momentum send.
   errors_of_moves& errors() { return errors_; }
 
   /// Begins the redistribution of action i, a begin_move, whose tensor is in its slot. Also

@@ -53,8 +53,9 @@ constexpr char const* name_of(crossing_strategy how) {
   }
 }
 
-/// Returns whether a tensor may arrive at placement `at` on a part with the mesh axes `axes`, if
-/// the target wants placement `to`. `seconds` are those of the steps from `at` to `to`.
+/// Returns whether strategy `how` permits a tensor to arrive at placement `at` on a part with the
+/// mesh axes `axes`, if the target wants placement `to`. The redistribution from `at` to `to` takes
+/// `seconds`.
 constexpr bool may_arrive(crossing_strategy how, topology const& axes, placement const& at,
                           placement const& to, double seconds) {
   if (how == crossing_strategy::cheapest) return true;

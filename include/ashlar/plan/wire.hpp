@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A wire is the format in which the elements of a step travel between ranks. The n elements that
-// one rank sends to another are one block:
+// A wire is the format in which the elements of a redistribution step travel between ranks. The n
+// elements that one rank sends to another are one block:
 //
 //   wire      bytes of n elements       contraction c: |x - C(x)|² <= (1 - c) |x|²
 //   exact     n · element size          1
@@ -26,16 +26,17 @@
 //
 // power-sgd/r sends the sum x of the addends x_i as two factors of rank r, each summed over the
 // ranks: p = Σ x_i q, and then q = Σ x_i' p. Before the second sum, the columns of p are made
-// orthonormal. The receivers decode p q'. The next step begins with this q. Rows are the indices of
-// the first dim, and columns those of all others. A tensor with fewer than two dims is sent
-// exactly, and so is a matrix whose two factors have at least half as many elements as the matrix.
+// orthonormal. The receivers decode p q'. The next training step begins with this q. Rows are the
+// indices of the first dim, and columns those of all others. A tensor with fewer than two dims is
+// sent exactly, and so is a matrix whose two factors have at least half as many elements as the
+// matrix.
 // Source: Vogels et al., "PowerSGD: Practical Low-Rank Gradient Compression for Distributed
 // Optimization", 2019.
 //
-// With error feedback, a rank keeps the error x - C(x) of each block and adds it to the next block
-// of the same step, before this block is encoded. The sum of all that was sent is then the sum of
-// all blocks minus the last error. A rank keeps one error for each element
-// (tensor/wire_errors.hpp).
+// With error feedback, a rank keeps the error x - C(x) of each block. It adds this error to the
+// next block that the same redistribution step sends, before that block is encoded. So the sum of
+// all that was sent is the sum of all blocks minus the last error. A rank keeps one error for each
+// element (tensor/wire_errors.hpp).
 //
 // With momentum, a rank sends an average of its gradients instead of its last gradient. The average
 // begins after the plain steps, which are a training's first steps and send gradients exactly

@@ -23,10 +23,12 @@ namespace ashlar::search {
 
 /// Returns the plan with its predictions, a lower bound and the gap. The options `permits`,
 /// `whole_space` and `lower_bound` affect the bound. `on_progress` is called. All other options
-/// have no effect. Throws ashlar::error if `chosen` is not a plan of `net`, if a layer does not
-/// support its placement, if `net` has branches or a tied parameter without prescribed storage, if
-/// the plan needs more than m.memory bytes per rank, or if its mesh has more than four axes and the
-/// options have no bound.
+/// have no effect. Throws ashlar::error in these cases:
+/// - `chosen` is not a plan of `net`, or a layer does not support its placement.
+/// - `net` has branches.
+/// - The plan needs more than m.memory bytes per rank.
+/// - The options have no bound, and the mesh has more than four axes or `net` has a tied parameter
+///   without prescribed storage.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {

@@ -5,8 +5,8 @@
 
 // Says how much work a search below a memory limit may do, and which plans it looks for. A search
 // that makes many plans, such as the search for pipelines, does less work for each plan than a
-// search that makes a single plan. watch_of_part connects a part of a search with the watch of the
-// whole search.
+// search that makes a single plan. A watch (algorithm.hpp) observes a search and tells it when to
+// end. watch_of_part lets the watch of a search observe a part of this search, too.
 
 #include <cstdint>
 

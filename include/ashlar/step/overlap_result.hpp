@@ -22,8 +22,8 @@ struct overlap_options {
   bucket_rule division{};
   /// Whether parameters may be renewed at the start of the next step (renewal_first.hpp).
   bool renews_first = true;
-  /// How weights may be gathered before their use; the fastest way within `limit` is taken. Without
-  /// a limit only the ways with each_pass are tried, so gathers begin at most 16 elements ahead.
+  /// The ways to gather weights before their use: how many elements ahead and how often. The
+  /// fastest way within `limit` is taken. Without a limit, only the ways with each_pass are tried.
   inplace_vector<prefetch_options, 9> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
       {4, gathered::each_pass},          {8, gathered::each_pass},

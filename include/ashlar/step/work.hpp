@@ -134,7 +134,7 @@ constexpr work_factors factors_of(layer_spec const& spec, layer_choice const& c,
 
 /// Returns the seconds of one computation of a layer on the busiest rank, for one micro-batch. With
 /// both factors 1, the result is the time of a single rank that does all the work at peak speed.
-/// This time is a lower bound of the sum over all ranks.
+/// The sum of the times of all ranks is never less.
 constexpr double work_seconds(work_amount const& work, machine const& m, int element_size,
                               work_factors const& by = {}) {
   return (work.flops / m.flops * by.stretch + work.values * element_size / m.memory_bandwidth) *

@@ -48,8 +48,8 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
     throw error(caller, "the plan is of another net. Give the problem for which it was made.");
 }
 
-/// Predicts the costs of a changed plan on machine `m`. As many micro-batches take turns as in the
-/// plan. The problem may have another number, since a search may have chosen that of the plan.
+/// Predicts the costs of a changed plan on machine `m`. The number of micro-batches that take turns
+/// is that of the plan and not that of the problem, since a search may have chosen it.
 template <int N>
 constexpr void price_again(search::basic_plan<N>& chosen, search::basic_problem<N> net,
                            machine const& m) {

@@ -66,7 +66,8 @@ class step_totals {
     double* const after = squares() + parameters_;
     if (has_mixtures_) upload(mesh.processor(), of_mixtures.data(), mixtures(), after);
     upload(mesh.processor(), of_batch.data(), agreement, after + mixtures());
-    // The seconds are a separate sum: so every other sum has the same bits as without a pipeline.
+    // The seconds are not in the all-reduce within the stage, so that all other sums have the same
+    // bits as without a pipeline.
     std::vector<double> sums(static_cast<std::size_t>(parts_.size()) + is_pipeline_);
     auto const of_step = std::span(sums).first(static_cast<std::size_t>(parts_.size()));
     operation_label const named(mesh, "loss and gradient norms");

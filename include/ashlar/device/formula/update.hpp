@@ -82,7 +82,7 @@ struct sgd_rule {
       : lr(static_cast<T>(f.lr)), momentum(static_cast<T>(f.momentum)),
         decay(static_cast<T>(f.weight_decay)), scale(static_cast<T>(f.gradient_scale)) {}
 
-  /// Updates the velocity u of one parameter and returns its new weight.
+  /// Updates the velocity u of one weight. Returns the new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& velocity, T weight) const {
     T const u = momentum * velocity + scale * gradient + decay * weight;
     velocity = u;

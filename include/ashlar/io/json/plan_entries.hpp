@@ -77,7 +77,8 @@ inline int interleaved_of(nlohmann::json const& j) {
   return static_cast<int>(n);
 }
 
-/// Returns the number of steps without wires (plan::plain_steps) in a file, or 0 if it has none.
+/// Returns the number of first steps that send gradients exactly (plan::plain_steps), or 0 if the
+/// file has no such number.
 inline int plain_steps_of(nlohmann::json const& j) {
   if (!j.contains("plain_steps")) return 0;
   auto const n = whole_number(j.at("plain_steps"), "plain_steps");

@@ -283,8 +283,9 @@ class turn_bounds {
       return turns() * ((1 - share[0]) * of.forward[c] + (1 - share[1]) * of.backward[c]) + inside +
              share[0] * of.gathers[c][at(on)] + share[1] * of.synchronize[c][at(on)];
     };
-    // The work beside the last move whose load counts. It belongs to the first element with work
-    // behind this move (turn_times.hpp).
+    // Weight gradients may be computed beside the last move whose load counts. They belong to the
+    // first element after this move that has work (turn_times.hpp). If this is not element
+    // `counted`, `later` is an upper bound of their seconds.
     double later = 0;
     for (int i = counted + 1; i < chain_.size(); ++i)
       for (double const beside : chain_.at(i).beside) later = std::max(later, beside);

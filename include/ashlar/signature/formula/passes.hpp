@@ -44,9 +44,9 @@ constexpr einsum_order order_of_contraction(node const& n) {
 
 namespace detail {
 
-/// Marks the nodes that a pass computes and reads to get node i. The pass computes nodes with a
-/// number of `recomputed_from` or more, and earlier nodes that are element-wise and not the sum of
-/// a product and a bias. It reads leaves and all other nodes.
+/// Marks the nodes that a pass computes to get node i, and the nodes that it reads for this. The
+/// pass reads all leaves. Of the other nodes, it reads those with a number below `recomputed_from`
+/// that are the sum of a product and a bias or are not element-wise. It computes all the rest.
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
@@ -231,9 +231,10 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
   return work;
 }
 
-/// Returns the contraction z = u v that has at least dominant_part of the flops of y, or -1 if
-/// there is none. The dims of u must be those of x, which is so if u has the extents of x and
-/// follows from no other contraction. The dims of z must be those of y, and v must be a matrix.
+/// Returns the node of the contraction z = u v that has at least dominant_part of the flops of the
+/// forward pass, or -1 if there is none. u must have the extents of x and must not be computed from
+/// another contraction, so that its dims are those of x. z must have the extents of y, and v must
+/// be a matrix.
 constexpr int dominant_product(differentiated_formula const& f) {
   graph const& g = f.g;
   auto const forward = forward_nodes(f);

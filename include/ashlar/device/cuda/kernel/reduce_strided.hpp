@@ -6,7 +6,8 @@
 // The device kernel that reduces n strided arrays of one shape into another array. The results are
 // bitwise equal to the results of device/host/reduce_strided.hpp: the sources are reduced from left
 // to right, in the order in which the caller passes them, in accumulation_t<T>, and the result is
-// rounded to T once. One source is copied. comm/sum_order.hpp defines the orders that callers use.
+// rounded to T once. If n is 1, the source is copied. comm/sum_order.hpp defines the orders that
+// callers use.
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element
