@@ -70,7 +70,7 @@ class attention_case {
 
   /// Computes the forward and the backward pass of the last head of the last sequence on the host.
   /// Returns whether the device's forward result agrees with the host's up to an error of `enough`.
-  /// backward_is_right() must be called afterwards: it compares the device's gradients with the
+  /// Must be called before backward_is_right(), which compares the device's gradients with the
   /// gradients that this call computes on the host.
   bool forward_is_right(double enough) {
     run_on_host();

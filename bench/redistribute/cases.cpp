@@ -55,8 +55,8 @@ redistribution_case make_case(std::string name, std::string group, ashlar::topol
           make_subject<Rank, From, To>};
 }
 
-/// Returns a stage of an MPI program: the call `c` in groups along `axes`, which ends with the
-/// placement `to`.
+/// Returns a stage of an MPI program: the call `c` in groups along `axes`. After the stage, the
+/// tensor has the placement `to`.
 bare_stage one(call c, std::vector<int> axes, std::string to) {
   return {c, std::move(axes), std::move(to)};
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 // The cells of the tables on synchronization: the models and the clusters of AutoDist (section 3 of
-// its paper). The paper does not state these values:
+// its paper). The paper does not state all of these values:
 //
-//   batch     per GPU: 32 images; 8 sequences of 128 tokens for BERT (on B7, which has 16 GPUs, the
-//             paper has 8 x 16 sequences); 8,192 samples for NCF
+//   batch     per GPU: 32 images; 8 sequences of 128 tokens for BERT (the paper states 8 x 16
+//             sequences for cluster B7, which has 16 GPUs); 8,192 samples for NCF
 //   NCF       four tables for the 138,493 users and 26,744 items of MovieLens 20M. Their widths are
 //             chosen so that the net has 10 variables and 122 million parameters, as in the paper.
 //   BERT-3L   256 features. With these it has 11 million parameters, as in the paper.

@@ -172,8 +172,8 @@ TEST_CASE("with a staleness of 1, the first step of SGD is the synchronous one")
       right_norm = norm;
       continue;
     }
-    // A rank knows only its own gradient, and reports the norm that the whole gradient would have
-    // if all ranks had as many samples and the same gradient.
+    // A rank knows only the gradient of its own samples. It reports the norm that the sum over all
+    // ranks would have if every rank had this same gradient.
     double const share = double(trainer.part().target.elements()) /
                          double(model.target_extents().elements());
     CHECK(norm == doctest::Approx(right_norm * share * m.ranks()).epsilon(1e-4));

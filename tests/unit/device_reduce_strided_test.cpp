@@ -116,8 +116,8 @@ TEST_CASE_TEMPLATE("reductions_equal_the_left_to_right_fold_bit_for_bit", T, flo
 }
 
 TEST_CASE_TEMPLATE("large_results_have_the_same_bits_as_small_ones", T, float, bfloat16) {
-  // The result is larger than the threshold above which stores bypass the cache. Its rows begin and
-  // end at misaligned addresses.
+  // The sources and the result together exceed the size from which stores bypass the cache. The
+  // rows of the result begin and end at misaligned addresses.
   std::int64_t const columns = 2003, rows = host::stream_from / 4 / 4 / columns + 1;
   for (std::int64_t const shift : {0, 1, 5})
     check<T>(reduction::sum, 3, {rows * std::int64_t{4 / sizeof(T)}, columns}, 3, shift);

@@ -191,8 +191,8 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
   CHECK(memory.dx == read);
   CHECK(memory.exchanging == 2 * 4 * halo);
   CHECK(memory.adding == 2 * 4 * halo + halo);
-  // The buffers must also suffice for NCCL, which packs all that a rank receives and sends at once.
-  // For these large elements, that is more than MPI packs in its chunks of limited size.
+  // The buffers must also suffice for NCCL, which packs everything that a rank receives and sends,
+  // without chunks. For these large elements, that is more than MPI packs in its chunks.
   CHECK(search::halo_memory_of(spec, along_gpu, t, 1 << 14).exchanging == 2 * 480 << 14);
   CHECK(bytes_of(spec).forward == bytes_of(without).forward + read + halo);
   CHECK(bytes_of(spec).saved == bytes_of(without).saved + halo);

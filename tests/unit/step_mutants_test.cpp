@@ -200,7 +200,8 @@ TEST_CASE("check refuses exactly the mutants of a program with delayed gradients
     if (c.serial.actions.size() > 22 || lasting_bytes(c.serial) == 0) continue;
     c.delay(draw);
     auto const p = found == 0 ? c.serial : early_synchronization(c.serial, 0).made;
-    // Some gradient is delayed and crosses ranks, and some is not delayed.
+    // Takes only programs in which some delayed gradient moves between ranks and some gradient is
+    // not delayed.
     bool crosses = false, delayed = false, plain = false;
     for (auto const& m : p.moves)
       crosses = crosses || (p.value_of(m.from).kind == search::value_kind::pending &&

@@ -131,7 +131,7 @@ TEST_CASE(
     "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
   // 4 stages and 16 micro-batches, with forward passes of 1 s and backward passes of 2 s. A row has
   // the seconds of a transfer, the least seconds of a step over all warm-up depths, and the depths
-  // that attain them. Both were found by trying all depths.
+  // that attain them. The last two were found by trying all depths.
   struct row {
     double transfer, seconds;
     std::vector<int> depths;

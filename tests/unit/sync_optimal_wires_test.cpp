@@ -220,7 +220,8 @@ TEST_CASE("encoded sends matrices below the rank exactly, and refuses a rank tha
   CHECK(plan[0].parameters[0].wire.is_exact());
   CHECK(plan[2].parameters[0].wire == wires::power_sgd(4));
   CHECK(has(message_of([&] { encoded(wires::power_sgd(49)); }), "element 0"));
-  // Numbers that are not valid are refused for every tensor.
+  // Wires with an invalid number (the rank of power_sgd, the m of top_k) are refused for every
+  // tensor.
   auto const& p = plan[2].parameters[0];
   for (auto const& wire : {wires::power_sgd(0), wires::power_sgd(-1), wires::top_k(0)}) {
     CHECK(has(message_of([&] { encoded(wire); }), "write "));

@@ -92,7 +92,7 @@ inline bool is_half_index(entry_name const& name) {
 }
 
 /// Says, as long as it exists, that a background save of this process writes into a folder. Only
-/// rank 0 says so, since it alone makes attempts.
+/// rank 0 makes such an object, since only rank 0 makes the folders of attempts.
 class busy_folder {
  public:
   explicit busy_folder(std::filesystem::path const& folder)

@@ -69,8 +69,8 @@ void copy(strided_block const& b, T const* source, T* target) {
 namespace detail {
 
 /// Divides a range of elements of a block into boxes, for a copy. The range is elements [first,
-/// last) of the dims from `d` on, in row-major order. The first element of these dims has the
-/// offset `source` in the source and the offset `target` in the target. Calls visit(dim, count,
+/// last) of the dims from `d` on, in row-major order. Element 0 of these dims has the offset
+/// `source` in the source and the offset `target` in the target. Calls visit(dim, count,
 /// source_offset, target_offset) for each box. The box has `count` indices of dim `dim` and all
 /// indices of the later dims.
 template <class Visit>

@@ -42,7 +42,7 @@ constexpr formulas::pass_nodes forward_nodes(summed_formula const& made) {
   formulas::detail::need(made.f.g, made.losses, 0, pass);
   return pass;
 }
-/// Returns the nodes of a pass that computes the gradient of the output.
+/// Returns the nodes of a pass that computes the gradient with respect to the net's output.
 constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
   formulas::pass_nodes pass;
   formulas::detail::need(made.f.g, made.f.dx, 0, pass);

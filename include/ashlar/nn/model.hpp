@@ -69,7 +69,7 @@ class model {
 
   /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
-  /// Returns the mesh on which this rank computes: the whole mesh, or the part with its stages.
+  /// Returns the mesh on which this rank computes: the whole mesh, or this rank's part of it.
   mesh_type const& stage_mesh() const { return state_->stage; }
   /// Returns this rank's part of the pipeline, or null if the model has no pipeline.
   step::pipeline_part const* pipeline() const {

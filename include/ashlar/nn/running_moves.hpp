@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The redistributions of a program that are under way. A redistribution whose end follows its begin
-// directly is done at once. Otherwise it proceeds in the background, and on the host the
-// redistributions of a bucket form one transfer (step/transfer.hpp). On a device each
-// redistribution begins by itself.
+// The redistributions of a program that are under way. A redistribution without a wire whose end
+// follows its begin directly is done at once. Every other one proceeds in the background. On the
+// host, the redistributions of a bucket form one transfer (step/transfer.hpp). On a device, each
+// redistribution has transfers of its own.
 
 #include <cstddef>
 #include <memory>

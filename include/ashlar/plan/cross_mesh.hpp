@@ -135,9 +135,9 @@ class crossing_side {
 /// no node has ranks of both parts. `sharing` is the largest number of target ranks in one node.
 ///
 /// If `apart` is true, a target node that needs more than any source node holds receives from at
-/// least two nodes. If no target node passes data on, the node receives from so many source nodes
-/// that together they hold what it needs. At most `sharing` ranks divide these messages among them.
-/// If `apart` is false, a node receives at least what it needs minus what its source ranks hold.
+/// least two nodes. If no target node passes data on, these are source nodes, which together hold
+/// what the target node needs. Its target ranks, at most `sharing`, share the messages. If `apart`
+/// is false, a node receives at least what it needs minus what its source ranks hold.
 constexpr double least_seconds(crossing_load const& source, crossing_load const& target,
                                int sharing, bool apart, int element_size, machine const& m) {
   if (target.most == 0) return 0;

@@ -43,9 +43,9 @@ class row_bounds {
     find();
   }
 
-  /// Returns for each choice of class k (a set of equal elements) of the model `all` that the
-  /// constructor got: 1 if, according to F and B, a plan of at most the given weight can contain
-  /// the choice, otherwise 0.
+  /// Returns an entry for each choice of class k (a set of equal elements) of the constructor's
+  /// model `all`. The entry is 1 if, according to F and B, a plan of at most the given weight can
+  /// contain the choice, and otherwise 0.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:

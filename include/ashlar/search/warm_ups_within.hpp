@@ -10,10 +10,10 @@
 // number depends on the depths of both parts.
 //
 //   few lists of depths   all are tried
-//   many, or delays       best_warm_ups or delayed_weights chooses the depths. As long as a part
-//                         exceeds the limit, it may have fewer micro-batches in flight in the next
-//                         round. If it has only one already, the part before it may have fewer, and
-//                         then runs less far ahead
+//   many, or delays       best_warm_ups or delayed_weights chooses the depths, round by round. If
+//                         a part exceeds the limit, the next round permits it fewer micro-batches
+//                         in flight. If the part has only one already, the next round permits fewer
+//                         to the part before it, which then runs less far ahead
 
 #include <algorithm>
 #include <cstdint>

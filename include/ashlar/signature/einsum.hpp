@@ -103,9 +103,9 @@ constexpr char split_letter(einsum_letters const& of, axis_placement const& a,
   return ' ';
 }
 
-/// Returns the signature table of an einsum of one operand. It permutes the dims, and sums over the
-/// dims whose letters are not in the result. An einsum that only permutes also has rows for partial
-/// maxima and minima.
+/// Returns the signature table of an einsum of one operand. Such an einsum permutes the dims, and
+/// sums over the dims whose letters are not in the result. If it only permutes, the table also has
+/// rows for partial maxima and minima.
 constexpr signature_table einsum_signatures(std::string_view a, std::string_view c) {
   signature_table table;
   for (auto const& row : contraction_signatures(a, "", c))

@@ -87,8 +87,8 @@ constexpr pass_result early_synchronization(program const& p, bucket_numbers con
                                   limit);
 }
 
-/// Returns the program of the overload above with buckets of at least `bucket_bytes` bytes on a
-/// rank; 0 means no buckets.
+/// Returns the program of the overload above with buckets that are closed once they have
+/// `bucket_bytes` bytes on a rank; 0 means no buckets.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return early_synchronization(p, buckets_of_size(p, bucket_bytes), limit);

@@ -77,9 +77,9 @@ constexpr std::vector<int> spread_starts(program const& p, bucket_numbers const&
   return starts;
 }
 
-/// Returns an entry for each move of a program. If the move synchronizes a delayed gradient, the
-/// entry is the action that completes the sum of its parameter in this step. All other entries are
-/// -1.
+/// Returns an entry for each move of a program. If the move synchronizes the delayed gradient of a
+/// parameter, the entry is the index of the action that completes the parameter's sum of this step.
+/// All other entries are -1.
 constexpr std::vector<int> undelayed_starts(program const& p) {
   std::vector<int> starts(p.moves.size(), -1);
   auto const move_of_sum = step_detail::synchronizations(p);

@@ -249,7 +249,7 @@ inline std::string staleness_text(int steps) {
          " of the others; the seconds are those of synchronous steps\n";
 }
 
-/// Returns the report of `caller`, which errors name.
+/// Returns the report that the function `caller` returns. Error messages name this function.
 inline std::string report(char const* caller, search::problem const& net,
                           search::plan const& before, search::plan const& after, machine const& m,
                           bool only_changes) {

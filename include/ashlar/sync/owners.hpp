@@ -100,8 +100,8 @@ struct owners {
   }
 };
 
-/// Returns how evenly a plan deals out the elements of those of its parameters that have owners.
-/// Expects a plan of this problem. Communicates nothing.
+/// Returns how evenly a plan deals out the elements of owned parameters to the owners. Expects a
+/// plan of this problem. Communicates nothing.
 template <int N>
 constexpr owner_balance balance_of(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen) {

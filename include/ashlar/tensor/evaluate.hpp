@@ -326,7 +326,7 @@ class evaluation {
     return false;
   }
 
-  /// Computes z = u v + beta z for a contraction.
+  /// Computes z = u v + beta z, where u and v are the operands of the contraction at node i.
   void multiply(int i, accumulated beta, T* z) {
     node const& n = g_[i];
     detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);

@@ -41,7 +41,8 @@ constexpr int unlike_axis() {
   return axis;
 }
 
-/// The type whose `fits` the fallback of map asserts, like matched_if (local_rule.hpp).
+/// The type whose `fits` the fallback overload of map asserts. As in match_if (local_rule.hpp),
+/// `fits` is false if `Concerned`, and the type names the failing axis. Otherwise `fits` is true.
 template <bool Concerned, class X, class... Y>
 struct match_all_if {
   using type = on_mesh_axis<unlike_axis<X, X, Y...>()>;

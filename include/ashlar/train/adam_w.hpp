@@ -54,7 +54,8 @@ struct adam_w {
     require_option("adam_w", "lr", lr, 0);
     require_option("adam_w", "beta1", beta1, 0, 1);
     require_option("adam_w", "beta2", beta2, 0, 1);
-    // An element whose gradients were all zero is divided by epsilon, also in float.
+    // If all gradients of an element were zero, its update is divided by epsilon alone. So epsilon
+    // must not become zero when it is converted to float.
     require_option("adam_w", "epsilon", epsilon, std::numeric_limits<float>::min());
     require_option("adam_w", "weight_decay", weight_decay, 0);
   }

@@ -11,8 +11,8 @@
 // weight decay enters the momentum. In AdamW (adam_w.hpp), weight decay does not enter the moments.
 // The optimizer stores one value per parameter element, its velocity.
 //
-// Without momentum and weight decay, rows whose gradient is zero stay as they are. Then a gradient
-// may be in rows, and an update reads and changes only the rows that have a gradient.
+// Without momentum and weight decay, rows whose gradient is zero stay as they are. In this case, a
+// gradient may be in rows, and an update reads and changes only the rows that have a gradient.
 
 #include <cassert>
 #include <cstdint>

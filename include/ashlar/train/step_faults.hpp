@@ -77,9 +77,9 @@ template <class Model>
                              "inputs and targets, on every rank, or on every rank its part.");
 }
 
-/// Returns the number by which ranks compare their batches. It is hash_of(), which is the same on
-/// all ranks if their data belong to the same batch. If this rank's batch has a fault, it differs
-/// from those of all other ranks. A single rank compares nothing.
+/// Returns the number by which ranks compare their batches. This is the result of hash_of(), which
+/// is the same on all ranks if their data belong to the same batch. But if this rank's batch has a
+/// fault, the number is one that no other rank returns. On a mesh of one rank, the number is 0.
 template <class Mesh, class Hash>
 std::uint64_t batch_hash(Mesh const& mesh, std::string const& fault, Hash const& hash_of) {
   if (mesh.ranks() == 1) return 0;

@@ -4,10 +4,10 @@
 #pragma once
 
 // Notices at once when the next rank on the same host is killed, for example by a signal or because
-// memory is exhausted. Each rank observes one other rank, so that every rank is observed. Before a
-// rank destroys its mesh, it tells the other ranks on its host, which call left() (membership.hpp).
-// The observer of the rank then observes the next one instead. The class uses Linux's pidfd. On
-// other systems it does nothing.
+// memory is exhausted. On a host with several ranks, each rank observes one other rank, so that
+// every rank is observed. Before a rank destroys its mesh, it tells the other ranks on its host,
+// which call left() (membership.hpp). The observer of the rank then observes the next one instead.
+// The class uses Linux's pidfd. On other systems it does nothing.
 
 #include <vector>
 

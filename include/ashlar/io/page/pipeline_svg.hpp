@@ -8,10 +8,11 @@
 // is room. Forward passes, backward passes, and passes that only make gradients of parameters have
 // different colours. If a part has several stages, the boxes of all but its first stage have a
 // darker border. If a part synchronizes gradients, its last box shows that. White space means that
-// the part waits. A transfer is a thin line below the row of the part that sends, as long as the
-// transfer takes. The transfers of skips (nn/skip.hpp) between stages are on a second line, in
-// another colour. If there are too many parts, only the first ones and the last one are drawn. If
-// there are too many micro-batches, the chart shows a step that has only the first ones.
+// the part waits. A transfer is a thin line below the row of the part that sends. The line reaches
+// from the begin of the transfer to its end. The transfers of skips (nn/skip.hpp) between stages
+// are on a second line, in another colour. If there are too many parts, only the first ones and the
+// last one are drawn. If there are too many micro-batches, the chart shows a step that has only the
+// first ones.
 
 #include <string>
 

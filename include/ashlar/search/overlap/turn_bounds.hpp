@@ -201,7 +201,7 @@ class turn_bounds {
   }
 
   /// Weighted mean number k combines the seconds of the processor and of the links. Computes, for
-  /// each choice, the least value of this mean over all later elements.
+  /// each choice, the least value that all later elements together add to this mean.
   void tabulate(int k) {
     auto const& w = weight_of[k];
     auto const moves = of_moves(
@@ -262,9 +262,9 @@ class turn_bounds {
     }
   }
 
-  /// Computes, for each choice, the least values over all later elements of the sum of two means,
-  /// one for each pass. Each of them is a mean of the work of its pass and of the load of link `on`
-  /// in this pass. Returns the least value of the sum over the whole chain.
+  /// Tabulates the sum of two means, one for each pass: a mean of the work of the pass and of the
+  /// load of link `on` in the pass. The tables have, for each choice, the least values that all
+  /// later elements together add to this sum. Returns the least sum of the whole chain.
   double tabulate_passes(int on, int joint, double forward_share, double backward_share) {
     mean_of_passes mean{on, joint, {forward_share, backward_share}, {}};
     bool const alone = turns() == 1;
