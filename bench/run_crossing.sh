@@ -69,7 +69,7 @@ figure_5() {
 
 # The nine cases of table 2 of the paper. For each case:
 # - bound: the lower bound of the time, in the unit of the simulated times
-# - paper: how many times as fast as the all-gathers the paper's order is, according to the paper
+# - paper: the speedup of the paper's order over the all-gathers, as the paper states it
 # - naive, balanced: the computed times of two simple orders
 # - specs, meshes: the sharding specs and the meshes of sender and receiver
 cases='

@@ -6,7 +6,7 @@
 //
 //   1f1b, eager   steps of a pipeline with the schedule 1F1B or eager-1F1B
 //                 (step/pipeline/warm_up.hpp), whose transfers go on while the stages compute
-//   waiting       steps of 1F1B in which each send and each receive is waited for at once
+//   waiting       steps of 1F1B in which a rank waits for each transfer as soon as it begins
 //   independent   steps of one-rank trainings of the whole net, on all ranks at the same time
 //
 //   mpirun -n 2 bench/pipeline

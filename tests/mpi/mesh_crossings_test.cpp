@@ -129,8 +129,8 @@ std::string wrong_way(int type, two_parts const (&on)[2], index const& extents, 
   }
 }
 
-/// Tries every pair of placements, or the third of the pairs that `turn` selects. A pair is tried
-/// with one element type and one shape, which depend on its number, or with all types and shapes.
+/// Tries every pair of placements, or one pair in three, which `turn` selects. A pair is tried with
+/// one element type and one shape, which depend on its number, or with all types and shapes.
 void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std::size_t turn) {
   auto const [each_pair, all] = wanted;
   std::vector<index> const sizes{{5, 7}, {3, 1}, {0, 2}, {2, 9}};

@@ -229,8 +229,8 @@ TEST_CASE("typed repeated operands have the right placements") {
   CHECK(wrong_with(z, r.result([](double v, double w) { return v - w; })) == "");
 
   // The type of a tensor does not tell which extents are 1. So the compiler lets two operands with
-  // as many dims split the same dim. If this dim of one operand has extent 1 and is repeated, as in
-  // `x + split_row`, there must be an error at run time.
+  // equal numbers of dims split the same dim. If this dim of one operand has extent 1 and is
+  // repeated, as in `x + split_row`, there must be an error at run time.
   repetition const s({n + 1, 3}, {1, 3});
   auto const whole =
       placed<float, 2>(m, s.x, {ashlar::broadcast(), ashlar::split(1)}).as_static<sbp<B, S<1>>>();

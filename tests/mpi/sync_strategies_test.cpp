@@ -90,8 +90,8 @@ values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
   }
 }
 
-/// Returns the plans of all builders for the plan `plain`, then plans in which each parameter has
-/// the strategy of one of them, drawn at random.
+/// Returns the plan that each builder makes of the plan `plain`, and behind these some plans in
+/// which each parameter has the strategy of a random builder.
 std::vector<search::plan> strategies_of(search::problem const& net, search::plan const& plain,
                                         ashlar::machine const& m) {
   std::vector<search::plan> plans;

@@ -46,8 +46,8 @@ settings=(
   --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
   # With lazy updates, SimGrid counts only half the time of many flows that begin at once.
   --cfg=network/optim:Full --cfg=surf/precision:1e-13
-  # Computing takes no time. MPI_Test and MPI_Iprobe take a little, so that loops that call them
-  # until a message has arrived end.
+  # Computing takes no time. MPI_Test and MPI_Iprobe take a little, because time must pass in a
+  # loop that polls for a message. Otherwise the loop would never end.
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
   # Sends of any size wait for their receives, so that wrong orders of calls deadlock.
   --cfg=smpi/send-is-detached-thresh:0

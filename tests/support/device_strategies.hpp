@@ -19,7 +19,8 @@ namespace ashlar_test {
 /// The batch of each step: two micro-batches.
 constexpr nn::token_batch divided_batch{4, 4, 2};
 
-/// Returns the results of the same training on one rank of the host. MPI must be initialized.
+/// Returns the results of this GPT's training on one rank of the host, with which check_strategies
+/// compares. MPI must be initialized.
 inline trained_net strategies_on_host() { return trained_on_host(tied_gpt(1), divided_batch, {}); }
 
 /// Checks that data-parallel training under each strategy gives the host's results. If the mesh

@@ -95,7 +95,8 @@ TEST_CASE("sums of many rows stay accurate, and are exact if their addends are s
   reduce_dim(on, memory, reduction::sum, x.data(), 1, rows, 2, y.data());
   for (auto const* found : {&sum, &y})
     for (float const each : *found) CHECK(each == doctest::Approx(exact).epsilon(1e-4));
-  // Neither the rows nor the columns are a multiple of those that are combined at a time.
+  // The kernels combine several rows and columns at a time. m and n are no multiples of these
+  // numbers.
   std::int64_t const m = 700, n = 300;
   std::vector<double> z(700 * 300), columns(300), largest(300);
   for (std::size_t i = 0; i < z.size(); ++i) z[i] = static_cast<double>(i * 7919 % 1009) - 500;

@@ -200,8 +200,8 @@ TEST_CASE("a gain has the rows that hands write, and two more") {
   for (int d : {0, 1}) add({split(d, 0), split(d, 0), split(d, 0), split(d, 0), {b}, {p}});
   add({f, f, f, f, {split(0, 0)}, {split(0, 0)}});
   add({b, b, b, b, {b}, {b}});
-  // Gains in layers that are written by hand lack the next two rows. In the first row, a partial
-  // gradient stays partial, and in the second row, a partial input.
+  // Gains in layers that are written by hand lack the next two rows. The first row keeps a partial
+  // gradient partial, and the second row keeps a partial input partial.
   add({b, b, p, p, {b}, {p}});
   add({p, p, b, b, {b}, {p}});
   CHECK(rows == expected);

@@ -127,8 +127,8 @@ class attention_core {
 
 namespace detail {
 
-/// Returns the extent of one head. If the number of heads does not divide `features`, throws an
-/// ashlar::error of `entity` that calls them `unit`.
+/// Returns the extent of one head. Throws ashlar::error if the number of heads does not divide
+/// `features`. The error comes from `entity`. `unit` says in it what is counted, as in "channels".
 constexpr std::int64_t extent_of_head(char const* entity, std::int64_t features, std::int64_t heads,
                                       char const* unit) {
   if (heads < 1 || features < 1 || features % heads != 0)

@@ -39,9 +39,9 @@ class running_moves {
   /// feedback), and the averages that wires with momentum send.
   errors_of_moves& errors() { return errors_; }
 
-  /// Begins the redistribution of action i, a begin_move, whose tensor is in its slot. Also
-  /// performs some of the actions after it: its end_move if that follows directly, or the other
-  /// actions of its bucket. Returns the number of these additional actions.
+  /// Begins the redistribution of action i, which is a begin_move. Its tensor must be in its slot.
+  /// Also performs some of the next actions: the end_move of an exact redistribution if it follows
+  /// directly, otherwise the other actions of the bucket. Returns the number of these actions.
   int begin(basic_mesh<Processor> const& m, int i, execution<Processor>& on,
             parameter_slots<Processor> const& parameters) {
     auto const& all = program_->actions;

@@ -154,8 +154,8 @@ constexpr std::int64_t error_bytes(redistribution_plan const& plan, topology con
 /// Returns the bytes of a rank's buffers in an encoded step: an array for the elements of one
 /// block, before they are encoded or after they are decoded; for top-k, a second array for the
 /// selection; and the blocks that the rank sends and receives. With the wire power_sgd, the buffers
-/// are both factors, the sum of one of them, the source and the target of this sum in a bucket,
-/// what the transport packs, and with error feedback the matrix plus its errors.
+/// are both factors, the sum of one of them, the source and the target of this sum in a bucket, and
+/// what the transport packs. Error feedback adds a buffer for the matrix plus its errors.
 constexpr std::int64_t coding_bytes(redistribution_step const& s, shape const& extents,
                                     int element_size, topology const& t) {
   int const p = t.group_size(s.axes);

@@ -259,8 +259,8 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.y = states(y, &layer_choice::y);
   c.dy = states(y, &layer_choice::dy);
   c.dx = states(x, &layer_choice::dx);
-  // If choices ignore shard order, the choices of residual blocks all stay here.
-  // bounded_choices.hpp drops them by a stronger rule.
+  // If choices ignore shard order, all choices of residual blocks stay here.
+  // bounded_choices.hpp later drops some of them by a stronger rule.
   if (prune == pruning::keep_all || !c.plain ||
       (Paths::orders != shard_orders::all && c.end >= 0)) {
     c.choices = all;

@@ -64,8 +64,8 @@ class limited_stages {
     unlimited_.memory = 0;
     int const most = pipelines::in_flight(order_, 0).held;
     for (int s = 0; s < order_.stages(); ++s) {
-      // Numbers of micro-batches in flight are rounded up, so that more equal stages share a
-      // search.
+      // Numbers of micro-batches in flight are rounded up. So more stages of equal layers also have
+      // equal numbers, and share a search.
       int const own = pipelines::in_flight(order_, s).held, step = own <= 4    ? 1
                                                                    : own <= 8  ? 2
                                                                    : own <= 32 ? 4
@@ -105,9 +105,9 @@ class limited_stages {
       search(stage, machine_, known);
       return true;
     }
-    // After all stages have been searched with w, they are searched with the large w. The stage of
-    // largest V is searched within the memory limit. The other stages have little effect on the
-    // bound, so they are searched without a limit.
+    // All stages have been searched with w. Now each is searched with the large w, without a memory
+    // limit. The stage of largest V affects the bound most. It is also searched within the limit,
+    // unless its number of micro-batches in flight was rounded up.
     for (std::size_t j = 0; j < s; ++j) search_long(j, unlimited_, 1, unreachable);
     auto const stage = static_cast<std::size_t>(std::max_element(v_.begin(), v_.end()) -
                                                 v_.begin());

@@ -123,8 +123,9 @@ inline std::vector<int> limits_of(pipeline_plan const& p) {
   return limits;
 }
 
-/// Returns the chain with renumbered segments, for a plan that recomputes its first segments. The
-/// segments that any stage recomputes come first, so p.chosen.recomputed counts exactly these.
+/// Returns the chain with renumbered segments. A plan always recomputes the segments with the
+/// lowest numbers, so the segments that any stage recomputes come first. p.chosen.recomputed
+/// counts exactly these.
 template <int N>
 basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<int> recomputed;

@@ -74,9 +74,9 @@ constexpr program with_early_synchronization(program const& p, bucket_numbers co
 
 }  // namespace step_detail
 
-/// Returns the program in which the synchronization of gradients begins as soon as the gradients
-/// of its bucket are complete. If `starts` is not empty, a move begins no earlier than after the
-/// action that `starts` has for it.
+/// Returns the program in which all synchronizations of a bucket begin as soon as the gradient sums
+/// of the bucket are complete. If `starts` is not empty, a synchronization also waits for the
+/// action that `starts` has for its move.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.

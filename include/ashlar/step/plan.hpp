@@ -98,8 +98,8 @@ struct basic_plan {
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
-  /// The optimum among the plans that the search of this plan permits is at most this fraction
-  /// faster. 0 means that this plan is optimal, 1 that no bound is known.
+  /// The fastest of the plans from which the search chose is at most this fraction faster than this
+  /// plan. 0 means that this plan is optimal, 1 that no bound is known.
   double gap = 0;
   std::uint64_t problem_hash = 0;  ///< hash of the plan's problem
 

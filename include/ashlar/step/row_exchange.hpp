@@ -52,8 +52,8 @@ struct row_exchange {
     std::int64_t const others = (members - 1) * own, part = (own + members - 1) / members;
     return {others, others, (members - 1) * part, all - all / members};
   }
-  /// Returns the bytes of the rows before the exchange, whose array may have room for twice as
-  /// many, and of the table that finds them by id.
+  /// Returns the bytes of the array of rows before the exchange, which may have room for twice as
+  /// many rows, and of the table that finds rows by id.
   constexpr std::int64_t own_bytes(int element_size) const {
     return own * (2 * columns * element_size + 40);
   }

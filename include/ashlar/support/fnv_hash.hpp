@@ -19,7 +19,8 @@ constexpr std::uint64_t fnv_with(std::uint64_t h, std::uint64_t value) {
   return (h ^ value) * 1099511628211ull;
 }
 
-/// Returns the same with `value` as 8 numbers: its bytes, the lowest one first.
+/// Returns the hash of a sequence that ends with the 8 bytes of `value`, the lowest one first. `h`
+/// is the hash of all before these bytes.
 constexpr std::uint64_t fnv_with_bytes(std::uint64_t h, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) h = fnv_with(h, (value >> (8 * i)) & 0xff);
   return h;

@@ -33,8 +33,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// What follows the final name in the name of a temporary file. The number of the process that
-/// writes the file comes after it.
+/// The name of a temporary file consists of the final name, this suffix, and the number of the
+/// process that writes the file.
 inline constexpr char const* temporary_suffix = ".tmp.";
 
 /// Returns the path of the file to which `path` leads through symbolic links. The file need not

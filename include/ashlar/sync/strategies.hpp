@@ -118,8 +118,8 @@ constexpr void check_wire(char const* caller, search::basic_problem<N> const& ne
 }
 
 /// Throws ashlar::error unless all gradients of a plan can have the wires. The plan keeps its
-/// number of plain steps and its delays: a wire with momentum needs a plain step, and delayed
-/// gradients have no wires after plain steps.
+/// number of plain steps and its delays. So a wire with momentum is refused if the plan has no
+/// plain steps, and a wire other than exact if the plan has both plain steps and delays.
 template <int N>
 constexpr void check_wires(char const* caller, search::basic_problem<N> const& net,
                            search::basic_plan<N> const& chosen, wire_list const& wires) {

@@ -91,7 +91,8 @@ inline constexpr bool fails_as_repeated = [] {
   else if constexpr (X::rank == Y::rank || !all_static<X, Y>) return false;
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
-/// Says whether, instead, the message about operands with different placements is the right one.
+/// Says whether the message about operands with different placements is the right one, and not that
+/// about repeated operands.
 template <class X, class Y>
 inline constexpr bool fails_as_alike = combinable<X, Y> && !fails_as_repeated<X, Y>;
 

@@ -93,9 +93,9 @@ class trainer {
   /// Performs one step, like the overload for the whole batch and with the same results bit for
   /// bit. Each rank passes the part of the batch that part() describes. All ranks must call this
   /// overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's part
-  /// has the wrong size or an id or target out of range. Only steps of nets with mixtures of
-  /// experts and of meshes in the checked mode check that ranks with the same boxes pass the same
-  /// values, and only if steps are synchronous.
+  /// has the wrong size or an id or target out of range. If the net has mixtures of experts or the
+  /// mesh is in the checked mode, synchronous steps also throw if ranks with the same boxes pass
+  /// different values.
   template <std::same_as<own_local_batch> Local>
   step_report step(Local const& local) {
     return step_of_part(local);

@@ -28,8 +28,8 @@ namespace ashlar::watch {
 
 class inquiry {
  public:
-  /// Waits for one message for at most the given time. If the message is an answer, passes it to
-  /// add_answer.
+  /// A function that waits for one message for at most the given time. If the message is an answer,
+  /// the function passes it to add_answer.
   using receiver = std::function<void(std::chrono::milliseconds)>;
 
   /// All arguments must outlive this object.

@@ -239,8 +239,8 @@ class turn_bounds {
     mark(both(moves), own, chain_.per_step, loads_.back().to_come);
   }
 
-  /// Tabulates means of passes whose load is that of link `on`: first with coefficients on a grid,
-  /// then with better ones near the best of them.
+  /// Tabulates sums of means (mean_of_passes) with the load of link `on`. Tries coefficients on a
+  /// grid first, and others closer and closer to the best ones afterwards.
   void tabulate_passes(int on, int joint) {
     double best = -1, at_best[2]{};
     auto const consider = [&](double forward, double backward) {

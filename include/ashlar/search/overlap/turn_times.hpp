@@ -89,7 +89,8 @@ struct turn_times {
 };
 
 /// Returns the seconds of a step whose forward and backward passes have these states at the same
-/// place of the chain. Only the open stages of both passes follow, and these form one stage.
+/// place of the chain. The work that remains is that of the open stages of both passes, which form
+/// one stage.
 constexpr double joined(turn_times const& forward, turn_times const& backward, int turns) {
   double const work = forward.open + backward.open;
   double longest = forward.processor + turns * work + backward.processor;

@@ -38,7 +38,7 @@
 
 namespace ashlar::formulas {
 
-/// Returns whether a placement is not a partial maximum or minimum, which training does not use.
+/// Returns false for a partial maximum or minimum, which training does not use, otherwise true.
 constexpr bool is_added(axis_placement const& p) {
   return !p.is_partial() || p.op == reduction::sum;
 }

@@ -32,9 +32,9 @@ struct stage_costs {
 
 using pipeline_costs = std::vector<stage_costs>;  ///< one for each stage
 
-/// Returns costs for which forward passes and the two halves of backward passes take one second,
-/// and transfers `transfer` seconds. Where the real costs are not known, these costs decide how the
-/// passes of different parts follow each other.
+/// Returns costs for which a forward pass and each of the two halves of a backward pass take one
+/// second, and a transfer takes `transfer` seconds. Where the real costs are not known, these costs
+/// decide how the passes of different parts follow each other.
 constexpr pipeline_costs equal_costs(int stages, double transfer = 0.5) {
   return pipeline_costs(static_cast<std::size_t>(stages), {1, 1, 1, transfer, transfer});
 }
