@@ -80,8 +80,8 @@ class reference {
   /// A function that calls visit(i, j, value) for every element of C that this rank holds.
   using elements = std::function<void(std::function<void(std::int64_t, std::int64_t, double)>)>;
 
-  /// Returns whether the ranks together hold every element of C once, with the right value.
-  /// Collective.
+  /// Returns whether C x is equal to the vector. It is if the ranks together hold every element of
+  /// C once, with the right value. Collective.
   bool is_product(elements const& local) const {
     std::vector<double> cx(static_cast<std::size_t>(shape_.m), 0.0);
     local([&](std::int64_t i, std::int64_t j, double value) {

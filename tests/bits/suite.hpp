@@ -230,8 +230,8 @@ class suite {
       hash = hash_of_parameters(model);
     } catch (ashlar::error const& e) {
       // This program assumes that every rank gets the same error, as is the case for errors of
-      // place and of the trainer. After an error on only some ranks, the later collectives of the
-      // ranks would not match.
+      // nn::place and of the trainer. After an error on only some ranks, the later collectives of
+      // the ranks would not match.
       losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
     }
     if (rank_ != 0) return;

@@ -22,8 +22,8 @@ inline ashlar::search::problem const& tiny_problem() {
   return net;
 }
 
-/// Returns a plan in two stages of the same width, which places tensors as `chosen` does. `net` is
-/// the problem of tiny_gpt, in float or double.
+/// Returns a plan in two stages on equally many ranks, which places tensors as `chosen` does. `net`
+/// is the problem of tiny_gpt, in float or double.
 inline ashlar::search::pipeline_plan in_tiny_stages(ashlar::search::problem const& net,
                                                     ashlar::search::plan const& chosen,
                                                     ashlar::machine const& m) {

@@ -57,8 +57,7 @@ struct saved_pipeline {
 
 using mistake_list = std::vector<std::pair<char const*, std::function<void(json&)>>>;
 
-/// Returns the same network, but with every block as a segment, so that every block can be
-/// recomputed.
+/// Returns `net` with every block as a segment, so that every block can be recomputed.
 search::problem segmented(search::problem net) {
   auto const blocks = search::find_blocks(net);
   for (int b = 0; b < blocks.count; ++b)

@@ -4,14 +4,15 @@
 
 // Replays plans between two parts of a mesh, of up to three axes each, index by index in one
 // process: the steps on the source, the messages of the crossing, and the steps on the target. All
-// placements of a matrix occur on both sides, with sums, maxima and minima whose addends differ.
-// Some tensors cross as several addends. The values must be right after the steps on the source,
-// after the crossing and after the steps on the target, and every rank must receive the planned
-// number of bytes.
+// placements of a matrix occur on both sides, among them partial sums, maxima and minima with
+// different addends. Some tensors cross as several addends. The values must be right after the
+// steps on the source, after the crossing and after the steps on the target, and every rank must
+// receive the planned number of bytes.
 //
-// With ASHLAR_CROSSINGS=all, every pair of placements with sums is replayed, on up to three axes of
-// extent 2 on each side: 12,996 pairs, of which 8,464 have three axes on both sides. By default,
-// the test replays all pairs with at most two axes on each side, and one in 61 of the other pairs.
+// With ASHLAR_CROSSINGS=all, every pair of placements without maxima and minima is replayed, on up
+// to three axes of extent 2 on each side: 12,996 pairs, of which 8,464 have three axes on both
+// sides. By default, the test replays all pairs with at most two axes on each side, and one in 61
+// of the other pairs.
 
 #include <map>
 #include <random>

@@ -30,7 +30,7 @@ std::vector<collective> kinds(ashlar::redistribution_plan const& plan) {
   return list;
 }
 
-/// Compares the plans between all pairs of placements with the cheapest path of at most two steps.
+/// For each pair of placements, compares the plan with the cheapest path of at most two steps.
 /// for_each_step enumerates the steps.
 void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology const& t,
                                 ashlar::machine const& m) {

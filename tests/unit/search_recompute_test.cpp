@@ -43,8 +43,8 @@ search::problem chain_of_maps(random_cases& draw) {
   return net;
 }
 
-/// Adds elementwise layers and residuals, which may be inside each other. The layers need random
-/// amounts of memory while they run and for the backward pass.
+/// Adds elementwise layers, and residuals, which may be nested. The layers need random amounts of
+/// memory while they run and for the backward pass.
 void add_nested_maps(search::problem& net, shape const& x, random_cases& draw, int depth) {
   for (int n = 1 + draw.below(3); n > 0; --n) {
     if (depth > 0 && draw.below(2)) {

@@ -175,7 +175,8 @@ TEST_CASE("the effort of a search holds for every storage of a tied parameter") 
     return search::optimal(net, t, m, search::any_choice{}, {.known = known});
   };
   CHECK(optimal_below(best.seconds * 1.01).seconds == best.seconds);
-  // The best plan is of no interest if a faster one is known. Its storage then gives only a bound.
+  // Here a plan faster than `best` is already known. So the search need not find `best`, and proves
+  // only a lower bound for plans with the storage of `best`.
   double const known = best.seconds * 0.99;
   auto const other = optimal_below(known);
   CHECK((other.size() == 0 || other.seconds > best.seconds));

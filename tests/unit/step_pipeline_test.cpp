@@ -119,7 +119,7 @@ TEST_CASE("a part waits until it can begin to send the result of its last pass")
   }
   // Two positions with two chunks each send to each other in both directions. Forward passes take
   // 1/6 s, backward passes 1/3 s and transfers 1/4 s. In the simulator SimGrid, a step of 32
-  // micro-batches takes 37.99 s, almost as long as the replay.
+  // micro-batches takes 37.99 s, 0.6 % longer than the replay.
   auto const costs = equal(4, 1. / 6, 1. / 6, 1. / 6, 0.25);
   CHECK(replay(interleaved(2, 32, 2), costs).seconds == doctest::Approx(37.75));
   // Where the link is always busy, waiting costs nothing.

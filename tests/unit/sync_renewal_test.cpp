@@ -3,9 +3,10 @@
 
 // Tests programs whose renewals run at the same time as the next forward pass
 // (step/renewal_first.hpp). A renewal moves an updated parameter from the placement of its update
-// to the placement of its storage. These programs must pass the check, move the same bytes, stay
-// within a memory limit, and be faster if links are slow. Programs that renew too late must be
-// refused. tests/mpi/sync_strategies_test.cpp tests that losses and values have the same bits.
+// to the placement of its storage. These programs must pass the check, move the same bytes as
+// without this overlap, stay within a memory limit, and be faster if links are slow. Programs that
+// renew too late must be refused. tests/mpi/sync_strategies_test.cpp tests that losses and values
+// have the same bits.
 
 #include <doctest/doctest.h>
 

@@ -154,7 +154,7 @@ class stale_simulation {
     auto& own = workers_[static_cast<std::size_t>(w)];
     --own.missing;
     ++found_.reads;
-    // Computes what the values must contain from the definition, without the class under test.
+    // Computes from the definition what the values must contain, without the class under test.
     std::int64_t counted = 0, oldest = own.step;
     for (int v = 0; v < static_cast<int>(a.book.size()); ++v) {
       auto const& steps = a.book[static_cast<std::size_t>(v)];

@@ -18,7 +18,7 @@
 
 namespace ashlar {
 
-/// Returns the two values that a rank with the number `value` contributes to the maxima.
+/// Returns the two values that a rank contributes to the maxima. `value` is its number to compare.
 constexpr std::array<std::int64_t, 2> bounds_of(std::uint64_t value) {
   return {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
 }

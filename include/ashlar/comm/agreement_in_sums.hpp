@@ -20,7 +20,7 @@ namespace ashlar {
 /// The number of addends: two for each of the four parts.
 inline constexpr std::size_t agreement_addends = 8;
 
-/// Returns the addends that a rank with the number `value` contributes to the sums.
+/// Returns the addends that a rank contributes to the sums. `value` is its number to compare.
 constexpr std::array<double, agreement_addends> agreement_of(std::uint64_t value) {
   std::array<double, agreement_addends> made{};
   for (std::size_t k = 0; k < made.size(); k += 2, value >>= 16) {

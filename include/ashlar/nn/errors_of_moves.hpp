@@ -99,9 +99,9 @@ class errors_of_moves {
   void clear() { errors_.assign(errors_.size(), {}); }
 
  private:
-  /// Adds a gradient of n elements to its averages, as one more step, and overwrites it with the
-  /// averages. The array of the averages has one more number behind them: the number of steps that
-  /// they contain. Does nothing if the gradient is not finite.
+  /// Adds a gradient of n elements to its averages, as one more step, and overwrites the gradient
+  /// with the averages. In their array, the averages are followed by the number of steps that they
+  /// contain. Does nothing if the gradient is not finite.
   void take(wire_errors& kept, std::size_t place, float* gradient, std::int64_t n) const {
     if (!std::all_of(gradient, gradient + n, [](float g) { return std::isfinite(g); })) return;
     float* const averages = kept.of_step(place, n + 1);

@@ -83,9 +83,10 @@ class executor {
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
   void run(int first, int last, step_input<Processor> const& input);
 
-  /// Moves every parameter that is updated at one placement and stored at another to the placement
-  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if steps begin with it (program::renews_first). Communicates: redistributions.
+  /// Some parameters are updated at one placement and stored at another. Moves their new values to
+  /// where they are stored. Must be called after the updates of a step, and counts as a part of the
+  /// last run. Does nothing if steps begin with these moves (program::renews_first). Communicates:
+  /// redistributions.
   void renew();
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a

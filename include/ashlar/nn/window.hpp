@@ -22,10 +22,10 @@ device::image_extents local_images(X const& x) {
   return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
 }
 
-/// Returns the extents of the images that this rank has of x, from which the window w makes this
-/// rank's part of y. If the rows of images are split, x includes its halo: the rows of other ranks
+/// Returns the extents of this rank's part of the images x. The window w makes this rank's part of
+/// y from these. If the rows of images are split, x includes its halo: the rows of other ranks
 /// that the windows read. The result also says how many rows of padding are missing above and
-/// below (device/window.hpp). x and y may also be the gradients of x and y.
+/// below (device/window.hpp). The gradients of x and y may take their place.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);

@@ -112,8 +112,8 @@ struct placement {
     return p;
   }
 
-  /// Returns this placement with `role`, which must not be a split, on axis `a`. Expects that axis
-  /// `a` is not a split now, or is the innermost axis that splits its dim.
+  /// Returns this placement with `role` on axis `a`. Expects that `role` is not a split. Also
+  /// expects that axis `a` is not a split now, or is the innermost axis that splits its dim.
   constexpr placement with(int a, axis_placement role) const {
     placement p = *this;
     p.axis[a] = role;

@@ -22,7 +22,8 @@
 
 namespace ashlar {
 
-/// Returns which dim of the product each mesh axis splits, such as "node: n, gpu: k".
+/// Returns which dim of the product each mesh axis splits, such as "node: n, gpu: k". An axis
+/// that splits none has another text (see above).
 inline std::string algorithm_text(matmul_plan const& plan, topology const& t) {
   auto const names = plan.letters();
   std::string text;

@@ -282,7 +282,7 @@ struct coding_time {
 ///   all_gather       encodes the shard before the step, and decodes the shard after the step
 ///   power_sgd        multiplies its matrix by a factor before each step. After the first step, it
 ///                    makes the columns of the factor orthonormal. After the second, it multiplies
-///                    the factors; with error feedback twice.
+///                    the two factors, and does so twice with error feedback.
 constexpr coding_time coding_seconds(redistribution_step const& s, shape const& extents,
                                      topology const& t, machine const& m) {
   if (s.wire.is_exact()) return {};

@@ -100,8 +100,8 @@ class pipeline_search {
     std::size_t candidate;
     schedule_choice choice;
     double estimate;
-    /// If the candidate's plan exceeds the limit: the searches of its stages, with the order of
-    /// first_order.
+    /// If the candidate's plan exceeds the memory limit: the searches of its stages, with the
+    /// schedule that first_order returns.
     std::shared_ptr<limited_stages<N, Layout>> stages{};
     std::vector<int> limits{};
     pipelines::schedule order{};

@@ -25,8 +25,8 @@ namespace ashlar::search {
 
 class role_states {
  public:
-  /// Numbers the placements of tensors of this rank. `dims` is the set of dims that placements may
-  /// split; bit d stands for dim d.
+  /// Numbers the placements of tensors with `rank` dims. `dims` is the set of dims that placements
+  /// may split; bit d stands for dim d.
   constexpr role_states(int rank, unsigned dims, topology const& t, bool exchange_alike)
       : axes_(t.axes()) {
     for (int role = 0; role < 2 + rank; ++role)

@@ -40,9 +40,9 @@
 namespace ashlar {
 
 /// Returns the signature table of x [t, d] -> r [t, e, d] for given routes. The table is that of
-/// the contraction `te,td->ted` of the routes and x. All ranks have all routes, so the routes fit
-/// every row, and the table lists only x and r. Rows that split the experts are left out, because a
-/// slice of an r that all ranks have gives the same result without communication.
+/// the contraction `te,td->ted` of the routes and x. Every rank has all routes, so the table lists
+/// only x and r, and leaves out rows with partial routes. It also leaves out rows that split the
+/// experts, because a slice of a replicated r gives the same result without communication.
 constexpr signature_table dispatch_signatures() {
   signature_table table;
   for (auto const& row : contraction_signatures("te", "td", "ted"))

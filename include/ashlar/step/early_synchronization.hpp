@@ -24,8 +24,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns the program without releases in which synchronizations begin early. `starts` is empty or
-/// has, for each move, the action after which it may begin; -1 means at any time.
+/// Returns the program with early synchronizations and without releases. `starts` is empty or has,
+/// for each move, the action after which it may begin; -1 means at any time.
 constexpr program with_early_synchronization(program const& p, bucket_numbers const& buckets,
                                              std::vector<int> const& starts) {
   program changed = p;

@@ -25,7 +25,7 @@ struct halo_memory {
   /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
   /// `workspace` is what the pass itself needs. After the pass, the addends of dx are exchanged
   /// (add_halo). This exchange needs buffers, and its result has `made` bytes. The result and the
-  /// buffers count as if the pass needed them, although its input dy may be released before.
+  /// buffers count as if the pass needed them, although dy may be released before the exchange.
   constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
     return has_dx && made + adding > workspace ? made + adding : workspace;
   }

@@ -116,7 +116,8 @@ class program_writer {
     made_.paths.push_back(plan_encoded(extents, size, from, to, wire, made_.mesh, machine_));
     return static_cast<int>(made_.paths.size()) - 1;
   }
-  /// Adds a redistribution, its begin and its end. Returns its result, a new value of kind `kind`.
+  /// Adds the two actions of a redistribution, its begin and its end. Returns the result of the
+  /// redistribution, a new value of kind `kind`.
   constexpr int add_actions_of(program_move m, value_kind kind, shape const& extents, int size,
                                placement const& from, placement const& to,
                                wire_format const& wire = {}) {

@@ -32,8 +32,9 @@ inline namespace step {
 
 enum class rows_way : signed char { gathered, by_owners };
 
-/// The numbers of ids and rows that a rank receives in an exchange: `gathered` rows in the way
-/// rows_way::gathered; `to_owners` and then `from_owners` rows in the way rows_way::by_owners.
+/// The numbers of ids and rows that a rank receives in an exchange. With rows_way::gathered, it
+/// receives `gathered` rows. With rows_way::by_owners, it receives `to_owners` rows, and afterwards
+/// `from_owners` rows.
 struct rows_load {
   std::int64_t ids = 0, gathered = 0, to_owners = 0, from_owners = 0;
 };

@@ -165,8 +165,8 @@ class turns_pass {
     }
   }
 
-  /// Drops the gathers of a group, the micro-batches first .. end - 1, except those of its first
-  /// micro-batch.
+  /// Drops gathers of a group, which consists of the micro-batches first .. end - 1. Keeps only the
+  /// gathers of micro-batch `first`.
   constexpr void drop_gathers(std::size_t first, std::size_t end) {
     for (std::size_t b = first + 1; b < end; ++b) {
       for (std::size_t k = 0; k < gathers_[b].size(); ++k)

@@ -217,8 +217,8 @@ class limited_search {
         continue;
       }
       for (bool const from_begin : {true, false}) {
-        // With `fits` lean elements the choice fits in memory, with `exceeds` it does not. An
-        // `exceeds` of -1 says that no number is known with which it does not fit.
+        // A mixture with `fits` lean elements fits in memory. A mixture with `exceeds` of them does
+        // not. If `exceeds` is -1, no number of lean elements is known to be too small.
         int fits = size(), exceeds = -1;
         while (fits - exceeds > 1) {
           int const half = exceeds + (fits - exceeds) / 2;

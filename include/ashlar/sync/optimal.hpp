@@ -28,8 +28,8 @@ struct optimal_options {
   int effort = 400'000;  ///< the effort of the search below a memory limit (limited_options.hpp)
   /// With problem::overlap: no more changes are tried after this many plans have been priced.
   int most_priced = 64;
-  /// Wires that gradients may have, where a step is then faster. Wires change the training. Wires
-  /// without error feedback may keep it from converging (plan/wire.hpp).
+  /// Wires that the search may give to gradients, where this makes a step faster. Wires change the
+  /// training. Wires without error feedback may keep it from converging (plan/wire.hpp).
   wire_list wires = lossless;
 };
 

@@ -59,7 +59,7 @@ class moving_tensor {
 };
 
 /// Begins to move `x` to another placement and returns at once. Communicates the plan's
-/// collectives, from now until wait(). Throws like redistribute.
+/// collectives, between now and the end of wait(). Throws like redistribute.
 template <distributed Tensor, placement_argument Target>
 auto redistribute_async(Tensor const& x, Target const& target) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,

@@ -30,8 +30,8 @@ class update_numbers {
         delays_.push_back(delayed.delay_of(a.element, a.part));
   }
 
-  /// Returns the number of the update that step number `step`, counted from 0, makes of parameter
-  /// number `index`, or 0 if it makes none.
+  /// Step number `step`, counted from 0, may update parameter number `index`. Returns the number of
+  /// this update, counted from 1, or 0 if the step makes none.
   std::int64_t number(std::size_t index, std::int64_t step) const {
     std::int64_t const made_in = step - (delays_.empty() ? 0 : delays_[index]);
     return made_in >= first_ ? made_in + 1 : 0;

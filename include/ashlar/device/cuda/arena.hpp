@@ -74,8 +74,8 @@ class arena {
   void release(void* block, std::size_t bytes) {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
-    // During a capture, captured kernels may use this block, and then each replay of the graph uses
-    // the block again. So the block belongs to the graph from now on.
+    // Captured kernels may use this block, and each replay of the graph uses the block again. So a
+    // block that is released during a capture belongs to the graph from now on.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);

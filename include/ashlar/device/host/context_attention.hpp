@@ -39,8 +39,8 @@ namespace detail {
 constexpr head_extents head_of(context_extents const& e) { return {e.queries, e.keys, e.head_dim}; }
 
 /// Calls visit(pair, q, kv) for each head of each element of the batch. `pair` counts the heads of
-/// all elements. q and kv are the indices of the head's first elements in `q` and in `keys_values`.
-/// Before each head, calls between_blocks(), so that transfers progress.
+/// all elements. q and kv are the indices of the head's first elements in the arrays of queries and
+/// of keys and values. Before each head, calls between_blocks(), so that transfers progress.
 template <class Visit>
 void for_each_head(context_extents const& e, Visit visit) {
   std::int64_t const d = e.head_dim;

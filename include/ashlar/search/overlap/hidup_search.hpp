@@ -120,9 +120,10 @@ class hidup_search {
       comp = 0;
     }
 
-    /// Returns whether this strategy takes at most as long as `other`, which has the same state,
-    /// whatever elements follow both. The work of the open stage counts at most twice in psi. So if
-    /// this strategy has d seconds more of it, everything else must be 2 d seconds shorter.
+    /// Returns whether this strategy takes at most as long as `other` with any elements that may
+    /// follow. Both have the same state. The work of the open stage counts at most twice in psi. So
+    /// if this strategy has d seconds more of that work, everything else must be 2 d seconds
+    /// shorter.
     bool is_no_worse(label const& other) const {
       double const more = 2 * std::max(0.0, comp - other.comp);
       return comm <= other.comm && before + more <= other.before &&

@@ -73,9 +73,9 @@ struct turn_times {
   /// the last move in the other state, but not in this one.
   constexpr double behind(turn_times const& other, int turns) const {
     // Micro-batch k ends the open stage at the largest of processor + (k + 1) (open + more) and,
-    // for j <= k, ready[j] - late + (k - j + 1) (open + more). Here `more` is work to come. The
-    // difference is linear in the factor of `open`, so it is largest for the least or for the
-    // largest factor.
+    // for j <= k, ready[j] - late + (k - j + 1) (open + more). Here `more` is work to come. In
+    // each of these terms, the difference of the two states is linear in the factor of `open`. So
+    // the difference is largest for the least or for the largest factor.
     double const slope = open - other.open;
     double const by = processor - other.processor;
     double most = std::max(by + slope, by + turns * slope);

@@ -105,7 +105,8 @@ class corrected_ranker {
   static constexpr double sigma = 0.015;
   static constexpr double most = 2;  // the largest logarithm of a factor
 
-  /// Predicts on a machine whose figures are the assumed ones times exp(w).
+  /// From now on, predicts on a machine whose figures are the assumed ones times exp(w). Each w is
+  /// first limited to the range from -most to most.
   void move_to(influences w) {
     learned_ = space_->machine();
     for (std::size_t k = 0; k < w.size(); ++k) {

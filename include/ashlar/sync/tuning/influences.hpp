@@ -15,10 +15,11 @@
 //   all-to-all
 //   coding                     seconds of encoding and decoding
 //
-// If the true figures are the assumed ones times factors f, then log(true / predicted) is to first
-// order the sum of influence · log f. corrected_ranker.hpp learns the logarithms of f. The speed of
-// computations is no figure: if all figures and the seconds of computations had the same factor,
-// the ranking would not change. So each f is relative to the factor of computations.
+// If the true figures are the assumed ones times factors f, then log(true seconds / predicted
+// seconds) is to first order the sum of influence · log f. corrected_ranker.hpp learns the
+// logarithms of f. The speed of computations is no figure: if all figures and the seconds of
+// computations had the same factor, the ranking would not change. So each f is relative to the
+// factor of computations.
 
 #include <array>
 

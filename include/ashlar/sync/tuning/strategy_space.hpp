@@ -93,9 +93,9 @@ class strategy_space {
   /// numbers of its parameters.
   std::vector<std::vector<int>> const& groups() const { return groups_; }
 
-  /// Returns the ranks that can be the owner under strategy `s`. Ranks that differ only along axes
-  /// along which the strategy has no owner count as one owner, and the first of them is listed.
-  /// Expects a strategy of this space that has an owner.
+  /// Returns the ranks that can be the owner under strategy `s`. Ranks with the same coordinates on
+  /// the axes that are owned under `s` count as one owner, and the first of them is listed. Expects
+  /// a strategy of this space that has an owner.
   std::vector<int> const& owners(search::parameter_choice const& s) const {
     return owners_[owned_axes(s.updated_at())];
   }
