@@ -75,9 +75,9 @@ ashlar::search::plan stale_by(int staleness, std::string const& name,
 std::string wire_text(std::string const& name, ashlar::search::problem const& problem,
                       ashlar::search::plan const& plan, ashlar::machine const& machine);
 
-/// Returns a table that shows how the plan `after` synchronizes gradients. `after` is the plan that
-/// synchronized_by has made from the plan `before` with this name, and `gap` is the gap that
-/// synchronized_by has set. If the name is empty or auto, the table is empty.
+/// Returns a table that shows how the plan `after` synchronizes gradients. synchronized_by has made
+/// `after` from the plan `before`, and has set `gap`. `name` is the value of --sync. If the name is
+/// empty or auto, the table is empty.
 std::string synchronization_text(std::string const& name, ashlar::search::problem const& problem,
                                  ashlar::search::plan const& before,
                                  ashlar::search::plan const& after, ashlar::machine const& machine,

@@ -83,7 +83,7 @@ std::string moved_differently(ashlar::mesh const& m, dense const& values, placem
   return wrong;
 }
 
-/// Counts how often an owner is destroyed.
+/// Returns an owner. Adds 1 to `count` when the owner is destroyed.
 std::shared_ptr<void> counted(int& count) {
   return {&count, [](void* n) { ++*static_cast<int*>(n); }};
 }

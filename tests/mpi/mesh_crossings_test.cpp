@@ -46,7 +46,8 @@ struct two_parts {
   ashlar::mesh whole, a, b;
 };
 
-/// Returns placed<T, 2>(part, x, p, 1). On ranks outside of the part, the result has no elements.
+/// Returns placed<T, 2>(part, x, p) (support/placed.hpp). On ranks outside of the part, the result
+/// has no elements.
 template <class T>
 ashlar::tensor<T, 2> placed_on(ashlar::mesh const& part, dense const& x, placement const& p) {
   if (part.is_here()) return placed<T, 2>(part, x, p);
@@ -140,8 +141,8 @@ void cross_all_pairs(two_parts const (&on)[2], extent_of_test const& wanted, std
   std::int64_t through_memory = 0;
   for (auto const& p : placements) {
     for (auto const& q : placements) {
-      // Ranks outside of both parts have nothing to do. They must not wait so long at the next
-      // barrier that the watchdog (comm/watch/watchdog.hpp) ends the test.
+      // Ranks outside of both parts only wait at the barriers. The barriers are frequent, so that
+      // no wait is so long that the watchdog (comm/watch/watchdog.hpp) ends the test.
       if (all || k % placements.size() == 0) on[0].whole.barrier();
       // Unless each_pair is set, each of the four pairs of parts is tested with one in three pairs
       // of placements. Each placement of either side is in six of these pairs.

@@ -63,8 +63,9 @@ std::vector<double> losses_of_steps(ashlar::mesh const& m, Plan const& plan, tra
   return all;
 }
 
-/// Returns whether the losses are equal up to the first step with a wire, whose loss is computed
-/// before gradients are sent, and differ in the step after it.
+/// Returns whether the losses of the plain steps and of the first step with a wire are equal, while
+/// those of the next step differ. The first wire cannot change the loss of its own step, because
+/// this loss is computed before gradients are sent.
 bool differ_after_plain_steps(std::vector<double> const& a, std::vector<double> const& b) {
   for (std::size_t k = 0; k <= plain_count; ++k)
     if (a[k] != b[k]) return false;

@@ -100,7 +100,7 @@ while IFS=$'\t' read -r n page line language comment; do
   esac
 done <"$work/index"
 
-# ---- Fragments. A line may appear in a program alone or followed by a comment.
+# ---- Fragments. Each line must be a line of a program. Comments behind the code are ignored.
 cat "$work/programs"/* examples/*.cpp examples/*/*.?pp examples/*/*/*.?pp |
   sed 's/^ *//; s/ *$//; s/ *\/\/ .*$//' | sort -u >"$work/lines"
 while IFS=$'\t' read -r n page line language comment; do

@@ -65,7 +65,8 @@ TEST_CASE("the sums show whether all ranks have the same number") {
       }
     }
   }
-  // The mean of these numbers is the number of one rank, so this rank alone could not tell.
+  // The mean of 1, 2 and 3 is the number of the second rank. So the mean does not tell this rank
+  // that the numbers differ, but the sums of squares do.
   CHECK_FALSE(agree({1, 2, 3}));
   CHECK_FALSE(agree({0x10000, 1}));
 }

@@ -209,8 +209,8 @@ TEST_CASE("a flight record is read as it was written") {
             "_" + std::to_string(::getpid()) + "_2.json; ashlar-flight reads it."));
   CHECK(has(watch::write_flight_file((path / "none").string(), 2, ""), "No such file"));
   CHECK(watch::write_flight_file("", 2, "") == "");
-  // The process may write at most 4 bytes to a file. Since the text fits in the buffer of the file,
-  // only the end of the file shows this.
+  // The process may write at most 4 bytes to a file. The text fits in the buffer of the stream, so
+  // only std::fclose reports the error.
   struct rlimit before {};
   getrlimit(RLIMIT_FSIZE, &before);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);

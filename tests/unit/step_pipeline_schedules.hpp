@@ -34,11 +34,12 @@ inline std::vector<ashlar::pipelines::schedule> all_schedules(int s, int m) {
   return all;
 }
 
-/// Makes all orders of the passes of one part in which each stage takes the micro-batches in order.
-/// Parameters:
+/// Makes all orders of one part's passes. In each order, every stage takes the micro-batches in
+/// ascending order. F is a forward pass, and B a whole backward pass. I (the gradient of the input)
+/// and W (the gradients of the parameters) are the halves of a split one. Flags:
 ///
-///   split      the backward pass is I and W instead of B
-///   possible   only orders that a part by itself could run: F before B or I, and I before W
+///   split      backward passes are I and W instead of B
+///   possible   makes only orders that a part by itself could run: F before B or I, and I before W
 class part_orders {
  public:
   part_orders(int chunks, int micro_batches, bool split, bool possible)

@@ -103,8 +103,9 @@ class llama_views {
     }
     if (part != "0.1.0.weight") refuse();
 
-    // This parameter is [features, key heads, features of the query heads, the key and the value of
-    // one key head]. The query heads together have as many features as the net.
+    // The extents are [features, key heads, n]. Along the last dim, each key head has the features
+    // of its query heads, then those of its key, then those of its value. The query heads of all
+    // key heads together have as many features as the net.
     std::int64_t const in = a.extents[0], groups = a.extents[1], queries = in / groups,
                        head = (a.extents[2] - queries) / 2;
     std::int64_t const begin[] = {0, queries, queries + head}, size[] = {queries, head, head};

@@ -30,10 +30,11 @@ struct mesh_variables {
   watch::settings watching;  ///< this rank's settings of the watchdog
 };
 
-/// Returns the variables of the mesh that rank `rank` of `ranks` ranks makes. Throws the same
-/// ashlar::error on every rank if a variable is wrong on any rank, or if `Backend` has a function
-/// check_variables() and it throws. `reduce(op, span)` replaces values by their sums or maxima over
-/// all ranks. Collective over the mesh: an all-reduce of 16 bytes, and two more before an error.
+/// Returns the variables for a new mesh of `ranks` ranks. This rank has the number `rank`. Throws
+/// the same ashlar::error on every rank if a variable is wrong on any rank. Does the same if
+/// `Backend` has a function check_variables() that throws on any rank. `reduce(op, span)` replaces
+/// values by their sums or maxima over all ranks. Collective over the mesh: an all-reduce of 16
+/// bytes, and two more before an error.
 template <class Backend, class Reduce>
 mesh_variables agreed_variables(int rank, int ranks, Reduce const& reduce) {
   mesh_variables v;

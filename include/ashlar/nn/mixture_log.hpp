@@ -36,9 +36,9 @@ struct routes_and_loads {
 };
 
 /// Identifies one training pass of one element of a mixture of experts, by the number of the pass
-/// (nn/pass.hpp) and the number of the element in the net. A mixture has several elements; a
-/// route_book uses the number of its `dispatch` (nn/dispatch.hpp). Neither number depends on the
-/// mesh or the plan.
+/// (nn/pass.hpp) and the number of the element in the net. A mixture has several elements; for its
+/// routes, `element` is the number of the mixture's `dispatch` (nn/dispatch.hpp). Neither number
+/// depends on the mesh or the plan.
 struct mixture_pass {
   std::int64_t pass = 0;
   int element = 0;

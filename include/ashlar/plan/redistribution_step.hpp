@@ -121,7 +121,7 @@ struct factor_extents {
   }
 };
 
-/// Returns the factors of the largest matrix that a rank has of a tensor at placement `p`.
+/// Returns the extents of the factors on the rank that has the largest part of a tensor at `p`.
 constexpr factor_extents largest_factors(shape const& extents, topology const& t,
                                          placement const& p, wire_format const& wire) {
   return {local_box(extents, t, p, fullest_rank(p)), wire};

@@ -148,8 +148,8 @@ class pipeline_memory {
   /// The memory of a part while its passes run one after another.
   struct part_memory {
     std::vector<stage_bytes> own;  // the bytes of its stages, by chunk
-    // The bytes in memory: those that all stages hold for the whole step, held and waiting values,
-    // skips, and tensors of neighbouring stages.
+    // The bytes that are in memory between two passes: parameters and other lasting bytes of the
+    // part's stages, held and waiting values, skips, and tensors of neighbouring stages.
     std::int64_t now;
     std::int64_t most;
     std::map<int, std::int64_t> sent{};  // bytes of the sources of unended sends, by receiver

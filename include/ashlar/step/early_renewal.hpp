@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A pass that lets renewed parameters share messages. A renewal is the redistribution of a
-// parameter from where it is updated to where it is stored. A renewal begins after the update. In a
-// serial program it ends before the next renewal begins.
+// A pass over a program (pass.hpp) that lets renewed parameters share messages. A renewal is the
+// redistribution of a parameter from where it is updated to where it is stored. A renewal begins
+// after the update. In a serial program it ends before the next renewal begins.
 //
 //   buckets      A bucket has renewals that consist of the same steps, in the order of the program.
 //                It is closed once it has at least the given bytes on a rank.

@@ -78,9 +78,9 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// Returns which tensors element i of the layer chain keeps for its backward pass, if only a range
-/// is known for the number of recomputed segments: again.least to again.most. The result is a lower
-/// bound of the bytes for every number in this range.
+/// Returns which tensors element i of the layer chain keeps at least for its backward pass, if the
+/// number of recomputed segments is in the range from again.least to again.most. Whatever the
+/// number in this range is, the element keeps no fewer bytes than these tensors have.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);

@@ -101,7 +101,8 @@ search::basic_plan<N> pinned(search::basic_problem<N> const& net, search::basic_
           throw error("sync::pinned", "\"" + std::string(name) + "\": " + wrong);
       made.push_back((is_named ? built : chosen)[i].parameters[k]);
     }
-  // changed_plan gives the first use's strategy to the later use, but not always its wire.
+  // changed_plan gives the later use of a tied parameter the strategy of the first use, but not
+  // always the wire. So here the later use gets the wire that the builder has given it.
   for (auto const& t : net.ties)
     if (flags[static_cast<std::size_t>(t.first)][static_cast<std::size_t>(t.first_index)])
       (chosen.choices.begin() + t.later)->parameters[t.later_index].wire =

@@ -8,7 +8,7 @@
 // have few elements and get no wire that distorts their squares (wire_format). This file also
 // decides which wire the later use of a tied parameter gets. Builders choose a strategy for the
 // first use only, and both uses get this strategy. If only one use can have a wire with momentum,
-// neither has it.
+// the builders send the gradients of both uses as they are.
 
 #include <ashlar/plan/encoded_redistribution.hpp>
 #include <ashlar/step/plan.hpp>

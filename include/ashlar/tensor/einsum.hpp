@@ -53,7 +53,8 @@ namespace detail {
 template <einsum_text Text>
 inline constexpr einsum_letters einsum_of = read_einsum(Text);
 
-/// The type whose `fits` a fallback overload asserts for a letter. `fits` is false if `IsAtFault`.
+/// Fallback overloads assert type::fits. If `IsAtFault`, `fits` is false, and `type` is
+/// letter_of_text, so that the compiler prints the letter with the message.
 template <bool IsAtFault, char Letter>
 struct letter_if {
   using type = letter_of_text<Letter>;

@@ -25,7 +25,7 @@ namespace ashlar::formulas::detail {
 
 using stride_list = std::array<std::int64_t, max_rank + 1>;
 
-/// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
+/// Calls use(object) with the object of device/functor.hpp or device/function.hpp that computes f.
 template <class Use>
 void with_function(function f, Use const& use) {
   switch (f) {

@@ -97,8 +97,9 @@ class stale_training {
   }
 
   /// Performs step number `step` of this rank, and then adds 1 to `step`. The other arguments are
-  /// those of trainer::run. Throws ashlar::error, on this rank only, if its data are wrong or its
-  /// gradient is not finite. Then it has sent nothing, and the step can be repeated.
+  /// those of trainer::run. Throws ashlar::error, on this rank only, if its data are wrong, or its
+  /// loss or gradient is not finite. In this case the rank has sent nothing, and can repeat the
+  /// step.
   step_report step(executor& walker,
                    batch_data<typename Model::input_type, typename Model::target_type> const& data,
                    std::int64_t in_mean, std::string const& fault, std::int64_t& step) {

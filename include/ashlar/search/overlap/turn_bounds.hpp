@@ -58,7 +58,8 @@ class turn_bounds {
   /// Returns whether every step with choice c of element i takes `limit` seconds or more.
   bool is_dead(int i, int c) const { return dead_[at(i)][at(c)] != 0; }
 
-  /// Returns the least seconds of work in a step of the elements after element i with choice c.
+  /// Returns the least seconds that the processor works in a step for the elements after element i,
+  /// if element i has choice c.
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c,

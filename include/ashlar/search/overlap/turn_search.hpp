@@ -193,9 +193,9 @@ class turn_search {
                    (own.gathers[at][on] + own.again[at][on] + own.synchronize[at][on]) /
                        chain_.per_step;
     }
-    // Of the moves at the last boundary, only the move of this micro-batch must have ended. If the
-    // gradient of the weights is computed beside this move, the move need not end before this
-    // computation ends. If the element has no work, a later element may compute such a gradient.
+    // Of the moves at the last boundary, a micro-batch waits only for its own. During this move,
+    // the processor can compute the element's weight gradient. If the element has no work, a later
+    // element may compute its weight gradient during the move.
     int const others = std::max(0, moved_by_pass() - 1);
     wait_for_weights(l.forward, l, 0, 0, others);
     double const after = own.after_weights[at];

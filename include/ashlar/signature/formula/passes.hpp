@@ -223,7 +223,7 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
       continue;
     }
     work.values += static_cast<double>(n.extents.elements());
-    // Of a sum of a product and a bias, only the result counts, as in nn::linear.
+    // If the node adds a bias to a product, only its result counts, as in nn::linear.
     if (g.joined(i) >= 0) continue;
     work.values += static_cast<double>(g[n.a].extents.elements());
     if (n.reads_b() && n.b != n.a) work.values += static_cast<double>(g[n.b].extents.elements());

@@ -154,8 +154,8 @@ class guided_sampler {
     }
   }
 
-  /// Draws one of `ranks`, which can be owners. `total` is the sum of all loads after the last
-  /// draw.
+  /// Draws an owner from `ranks`. `load` has the bytes of each rank so far. `total` is the sum of
+  /// the loads when all owners have been drawn.
   int owner_by(std::vector<double> const& load, double total, std::vector<int> const& ranks) {
     double const equal = total / double(ranks.size());
     if (ranks.size() < 2 || !(equal > 0)) return ranks[0];

@@ -110,7 +110,8 @@ class tuner {
     if (o.start.parameters != 0 && o.start.parameters != parameters)
       throw error("sync::tune", "the earlier trials are of another net. Give those of a net with "
                                 "the same parameters.");
-    // If this call does not divide gradients itself, it cannot repeat a trial with a division.
+    // If candidates have no buckets of their own (sampler_options::divides), this call cannot make
+    // the strategy of a trial that has buckets. Such a trial serves only the ranker.
     for (auto const& t : o.start.trials) {
       bool const is_own = t.space == hash_ &&
                           (o.sampling.divides || t.strategy.division == search::bucket_rule{});
@@ -241,8 +242,8 @@ class tuner {
     return list;
   }
 
-  /// Finds the fidelity level of the ranker with the trials of the last round, on which it was not
-  /// trained yet. Then trains the ranker on all trials.
+  /// Computes the fidelity level (fidelity.hpp) from the trials of the last round, on which the
+  /// ranker is not trained yet. Afterwards trains the ranker on all trials.
   void learn() {
     if (o_.filters) {
       std::vector<double> scores, seconds;

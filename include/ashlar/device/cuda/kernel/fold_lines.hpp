@@ -12,6 +12,8 @@
 //   Fold::combine(a, b)      the value of the elements of both a and b
 //   Fold::result(a)          the result that is stored for a
 //
+// The extents decide how many threads compute a line:
+//
 //   one_thread_per_line   one thread for each line. It combines groups of combined_at_once
 //                         elements, and then the values of the groups, in the order of k
 //   otherwise             one block for each line, which combines the values of its threads in an
