@@ -7,7 +7,7 @@
 
 include(FindPackageHandleStandardArgs)
 
-# Never use the library of the other MPI: the two MPIs' communicators are not compatible.
+# A library that was built for Open MPI cannot use communicators of MPICH, and the reverse.
 set(name scalapack-openmpi)
 if(MPI_CXX_LIBRARIES MATCHES "mpich")
   set(name scalapack-mpich)

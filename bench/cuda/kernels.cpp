@@ -47,9 +47,9 @@ class bench {
     csv_.emplace(o.csv, "case,type,shape,bytes,ours_us,copy_us,copy/ours,ours_gbs,wanted,missed");
   }
 
-  /// Measures one kernel beside a copy of the same number of bytes, and prints the times. `body`
-  /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: it may take at
-  /// most 1 / 0.85 times as long as the copy.
+  /// Measures one kernel beside a copy that reads and writes as many bytes, and prints the times.
+  /// `body` runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: it may take
+  /// at most 1 / 0.85 times as long as the copy.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {

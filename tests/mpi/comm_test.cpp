@@ -62,7 +62,7 @@ std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
   return steps;
 }
 
-/// A shard in the mesh's memory, with values whose sums depend on their order.
+/// A shard in the mesh's memory, with values whose sum depends on the order of addition.
 struct floats {
   ashlar::mesh m;
   std::size_t count;

@@ -84,7 +84,7 @@ TEST_CASE("a tensor on a part of a mesh is saved and read by the ranks of the pa
   auto const file = f.path() / "x.npy";
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", n}});
-  // `half` is the second half of the ranks in descending order. `others` has all ranks but the
+  // `half` has the second half of the ranks, in descending order. `others` has all ranks but the
   // first.
   std::vector<int> half, others;
   for (int r = n - 1; r >= n / 2; --r) half.push_back(r);

@@ -138,8 +138,8 @@ TEST_CASE("rows of several tensors move at the same time, and beside other trans
       for (auto const& e : counted(m, plan_for(m, c.extents, by_token, by_expert)->plan, *c.routes))
         expected.push_back(e);
     }
-    // This redistribution of a dense tensor blocks. Its transfer begins only after the transfers of
-    // rows that were requested before it have ended.
+    // This redistribute() of a dense tensor waits for its result. Its transfer begins only when the
+    // transfers of rows that were requested before it have ended.
     auto const dense_rows = placed<double, 1>(m, dense({7}, 3.0), by_token);
     for (auto const& e : predicted(m, plan_redistribution(dense_rows, whole).plan))
       expected.push_back(e);

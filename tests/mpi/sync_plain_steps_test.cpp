@@ -47,7 +47,7 @@ namespace wires = ashlar::wires;
 
 constexpr int plain_count = 2;
 
-/// Returns a plan whose steps after the first two have the wire.
+/// Returns the plan `exact`, changed to use the wire in all steps but the first two.
 search::plan plain_at_first(search::problem const& net, search::plan const& exact,
                             ashlar::wire_format const& wire, ashlar::machine const& machine) {
   return sync::encoded{.wire = wire, .plain_steps = plain_count}(net, exact, machine);

@@ -15,7 +15,8 @@ set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
 
-# compile <compiler> <file> <option>...: compiles the file without output.
+# compile <compiler> <file> <option>...: compiles the file without making an object file, and prints
+# the compiler's messages.
 compile() {
   local compiler="$1" file="$2"
   shift 2

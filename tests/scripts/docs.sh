@@ -211,7 +211,8 @@ done <"$work/index"
       echo "target_link_libraries($name PRIVATE \"$compiled\")"
     fi
   done
-  # The refused fragments are not linked. Headers in the form of ashlar::compiled compile faster.
+  # The refused fragments are not linked, so they can always use the headers in the form of
+  # ashlar::compiled, which compile faster.
   for n in "${refused[@]}"; do
     echo "add_library(refused_$n OBJECT EXCLUDE_FROM_ALL refused_$n.cpp)"
     echo "target_link_libraries(refused_$n PRIVATE ashlar::ashlar)"

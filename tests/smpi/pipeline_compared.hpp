@@ -34,9 +34,9 @@ inline pipelines::schedule with_halves(pipelines::schedule s) {
   return s;
 }
 
-/// Returns the schedule of two positions with the warm-up depths of eager-1F1B and with the delays
-/// of the parameters' gradients for which the timeline of a step is shortest. Among equally good
-/// delays it takes the smallest, since each delayed gradient costs memory.
+/// Returns a schedule of two positions with the warm-up depths of eager-1F1B. The delays of the
+/// parameters' gradients are those for which the timeline of a step is shortest. Among equally good
+/// delays, takes the smallest, since each delayed gradient costs memory.
 inline pipelines::schedule eager_delayed(int micro_batches, pipelines::pipeline_costs const& costs,
                                          pipelines::skip_transfers const& skips = {}) {
   constexpr int most = 4;  // the largest delay that is tried, one more than the largest depth

@@ -22,8 +22,8 @@ inline ashlar::pipelines::pipeline_costs equal(int stages, double f, double i, d
   return ashlar::pipelines::pipeline_costs(static_cast<std::size_t>(stages), {f, i, w, c, c});
 }
 
-/// Returns the schedule of each builder, if that builder permits s positions and m micro-batches.
-/// The interleaved schedules have one to four chunks at each position.
+/// Returns the schedules of all builders that permit s positions and m micro-batches. The
+/// interleaved schedules have one to four chunks at each position.
 inline std::vector<ashlar::pipelines::schedule> all_schedules(int s, int m) {
   using namespace ashlar::pipelines;
   std::vector<schedule> all{gpipe(s, m), one_f_one_b(s, m), eager(s, m),          zb_h1(s, m),

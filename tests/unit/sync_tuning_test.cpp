@@ -103,7 +103,7 @@ TEST_CASE("features of a candidate are the transmissions of its servers and grou
   CHECK(owned.totals[0] == relative(2 * total * beta));
   CHECK(owned.totals[3] == relative(owned.totals[0]));
   CHECK(owned.totals[9] == 0);
-  // If parameters are read at use, both ranks of the other node receive their values.
+  // If the other node has no copies and reads the values at use, both of its ranks receive them.
   for (auto& pick : c.picks) ++pick;
   CHECK(features_of(space, c).totals[3] == relative(3 * total * beta));
   for (auto const& f : owned.variables)

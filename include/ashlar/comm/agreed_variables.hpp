@@ -6,8 +6,8 @@
 // The environment variables that every rank reads when it makes a mesh. They may differ between
 // ranks:
 //
-//   a variable has a wrong value   all ranks throw the error of the first such rank, because the
-//                                  others would wait for it forever
+//   a variable has a wrong value   all ranks throw the error of the first such rank. If only this
+//                                  rank threw, the others would wait for it forever
 //   ASHLAR_CHECK                   `on` on any rank means on
 //   ASHLAR_TIMEOUT                 `off` on any rank means off (watch/introduce.hpp); otherwise
 //                                  each rank keeps its own value

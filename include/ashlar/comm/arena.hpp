@@ -46,8 +46,8 @@ class arena {
  public:
   static constexpr std::size_t alignment = 64;  // a cache line, and a vector register of AVX-512
 
-  /// Makes an arena that uses the `bytes` bytes at `region` before the heap. The region must be
-  /// aligned to a page and must outlive the arena. Null means no region.
+  /// Makes an arena that takes memory first from the `bytes` bytes at `region`, then from the heap.
+  /// The region must be aligned to a page and must outlive the arena. Null means no region.
   explicit arena(std::byte* region = nullptr, std::size_t bytes = 0);
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;

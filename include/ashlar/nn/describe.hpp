@@ -157,7 +157,7 @@ constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_stat
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 
-/// Returns the number of elements of all parameters of a problem. Each parameter counts once.
+/// Returns the number of elements of all parameters of a problem. Two tied parameters count once.
 template <int N>
 constexpr std::int64_t parameter_count(search::basic_problem<N> const& problem) {
   std::int64_t n = 0;

@@ -77,8 +77,8 @@ class parameter_slots {
   }
 
  private:
-  /// Returns whether two values of a program belong to the same parameter, as a stored value and a
-  /// renewed value may.
+  /// Returns whether two values of a program belong to the same parameter, such as its stored value
+  /// and its renewed value.
   static bool is_of(step::value const& a, step::value const& b) {
     return a.element == b.element && a.index == b.index;
   }

@@ -281,8 +281,9 @@ cross_mesh_plan cross_mesh_at_run_time(shape const& extents, int element_size,
 
 }  // namespace detail
 
-/// Returns the cheapest plan that `choice` permits. Expects placements that `check` accepts, on
-/// parts of `whole` without common ranks. Throws ashlar::error if no plan is permitted.
+/// Returns the cheapest plan that `choice` permits. Expects placements that ashlar::check
+/// (layout/layout.hpp) accepts, on parts of `whole` without common ranks. Throws ashlar::error if
+/// no plan is permitted.
 constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size,
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,

@@ -144,8 +144,8 @@ constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan,
 
 }  // namespace detail
 
-/// Chooses how `plan.panels` cuts the streamed dim into chunks (panel_stream). Returns false if the
-/// dim cannot be divided into the given number of panels.
+/// Chooses how `plan.panels` cuts the streamed dim into chunks (panel_stream). Returns false if no
+/// division suits all tensors, or if the first chunk has fewer indices than there are panels.
 constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   auto& panels = plan.panels;
   panels.chunks.clear();
@@ -211,9 +211,9 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 
 }  // namespace detail
 
-/// Computes the seconds and the peak memory of a plan that runs in panels. At any time, two panels
-/// of each operand are in memory: one in use and one in transit. Two panels of the result are in
-/// memory as well.
+/// Computes the seconds and the peak memory of a plan that runs in panels. A streamed operand has
+/// two panels in memory: one in use and one in transit. A streamed result has two as well. A tensor
+/// whose panels are in place (panels_in_place) has none.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   // All numbers are bytes of a rank:

@@ -102,8 +102,8 @@ constexpr bool changes_owner(redistribution_step const& s) {
   return s.from[s.axes[0]].is_owned() || s.to[s.axes[0]].is_owned();
 }
 
-/// The extents of the matrix in a rank's box, and of its factors on the wire power_sgd: the first
-/// factor has rows × rank elements, the second columns × rank.
+/// The extents of the matrix in a rank's box, and the number `rank` of columns of its two factors
+/// on the wire power_sgd: the first has rows × rank elements, the second columns × rank.
 struct factor_extents {
   std::int64_t rows = 0, columns = 0, rank = 0;
 

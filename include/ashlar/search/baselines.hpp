@@ -77,7 +77,7 @@ constexpr int feature_dim(layer_spec const& spec) {
 /// - A layer on images must be data parallel.
 /// - A layer that can split a weight must do so, by columns (x replicated) or by rows (y partial).
 /// - A layer with routed x must have a partial x.
-/// - Any other layer must be replicated or, if it has no parameters, may be split by features,
+/// - Any other layer may be replicated. If it has no parameters, it may also be split by features,
 ///   classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);

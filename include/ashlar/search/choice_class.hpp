@@ -149,10 +149,10 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, compared co
   return alive;
 }
 
-/// Returns for each choice of a class whether it survives pruning by time: no other choice can
-/// replace it without higher cost. If `counted` is set, the other choice must also add no more to
-/// the sum of counted_memory.hpp. Expects that weights and states of `c`, and memory if `counted`
-/// is set, are filled in for all choices. Does not read `c.choices`.
+/// Returns for each choice of a class whether it survives pruning by time. A choice is pruned if
+/// another choice can replace it at the same or a lower cost. If `counted` is set, the other choice
+/// must also add no more to the sum of counted_memory.hpp. Expects that weights and states of `c`,
+/// and memory if `counted` is set, are filled in for all choices. Does not read `c.choices`.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net, bool counted = false) {

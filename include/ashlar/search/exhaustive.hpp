@@ -109,10 +109,10 @@ class enumeration {
 
 }  // namespace detail
 
-/// Returns a plan of least predicted seconds, found by trying all plans. It takes as many seconds
-/// as the plan that `optimal` returns, unless `optimal` recomputes more segments to meet a memory
-/// limit. Arguments and errors are those of `optimal`. Also throws ashlar::error if the chain has
-/// more than most_enumerated_elements.
+/// Returns a plan of least predicted seconds, found by trying all plans. A step of this plan takes
+/// as many seconds as with the plan that `optimal` returns, unless `optimal` recomputes more
+/// segments to meet a memory limit. Arguments and errors are those of `optimal`. Also throws
+/// ashlar::error if the chain has more than most_enumerated_elements.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,

@@ -206,8 +206,8 @@ class pipeline_search {
         moves_, c.pins.get(), has_bound(a));
   }
 
-  /// Returns whether searching the stages of an attempt alone (limited_stages.hpp) gives a lower
-  /// bound of all of its pipelines.
+  /// Returns whether the searches of single stages of an attempt (limited_stages.hpp) give a lower
+  /// bound of the seconds of all pipelines of the attempt.
   bool has_bound(attempted const& a) const {
     return !options_.any_cuts && is_plain(a.choice) && !a.choice.fits_costs() &&
            net_of(candidates_[a.candidate]).ties.empty();

@@ -43,8 +43,8 @@ constexpr halo_memory halo_memory_here(layer_spec const& spec, layer_choice cons
   if (!bytes.has_x && !bytes.has_dx) return bytes;
   auto const load = halo_of(spec, c, t);
   std::int64_t const block = load.forward.elements * element_size;
-  // NCCL packs all that a rank receives and sends. In the forward pass a rank sends what it
-  // receives in the backward pass, and the reverse.
+  // With NCCL, all that a rank receives and sends is packed. In the forward pass a rank sends as
+  // many elements as it receives in the backward pass, and the reverse.
   std::int64_t const both = block + load.backward.elements * element_size;
   auto const packing = [&](axis_list const& axes) {
     std::int64_t const of_messages = packing_of_blocks(block, t.group_size(axes));

@@ -10,7 +10,8 @@
 //   mesh         one axis has several ranks, along which gradients are partial
 //   parameters   each is stored as a copy on every rank and updated by its owner (sync/owners.hpp)
 //   passes       move nothing between ranks: the net is placed by pure data parallelism
-//   gradients    are sent without wires, as whole tensors (not in rows), and without delays
+//   gradients    are sent unencoded (without wires), as whole tensors (not in rows), and without
+//                delays
 //
 // The predicted seconds of such a plan are those of synchronous steps.
 

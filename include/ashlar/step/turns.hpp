@@ -101,8 +101,8 @@ class turns_pass {
   }
 
  private:
-  /// The begin or the end of a gather. `before` is the index, among the other actions of its
-  /// micro-batch (own_), of the action that follows it.
+  /// The begin or the end of a gather. It runs right before the action with index `before` in the
+  /// list of its micro-batch's other actions (own_).
   struct gather {
     std::size_t before;
     action what;

@@ -51,8 +51,8 @@ std::shared_ptr<prepared_plan const> prepared_as(redistribution_plan const& plan
 template <class Processor>
 any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_plan const& plan) {
   auto const m = x.mesh();
-  // The sizes of shards depend on the routes, so one rank alone may run out of memory. The other
-  // ranks must not wait for this rank then. So an exception abandons the mesh.
+  // The sizes of shards depend on the routes, so one rank alone may run out of memory. An exception
+  // abandons the mesh, so that the other ranks do not wait for this rank.
   abandon_on_exception const guard(m.operations());
   routed_steps<Processor> steps(x, plan);
   for (std::size_t k = 0; k < static_cast<std::size_t>(plan.steps.size()); ++k) {

@@ -48,8 +48,8 @@ class adam_w_rows_state {
  public:
   explicit adam_w_rows_state(adam_w_rows const& options) : rule_(options.rule()) {}
 
-  /// Updates parameter p, or those of its rows that have a gradient. The arguments are those of
-  /// adam_w_state::update.
+  /// Updates parameter p. If its gradient is in rows, updates only these rows of p. The arguments
+  /// are those of adam_w_state::update.
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     if (p.rows() != nullptr) rule_.update_rows(index, step, p, scale);

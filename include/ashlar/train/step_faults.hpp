@@ -86,9 +86,9 @@ std::uint64_t batch_hash(Mesh const& mesh, std::string const& fault, Hash const&
   return fault.empty() ? hash_of() : 2 + static_cast<std::uint64_t>(mesh.rank());
 }
 
-/// Throws an error on every rank if ranks passed different batches. `sums` has the sums over all
-/// ranks of agreement_of() of their hashes. `hash` is the hash of this rank's batch, and `fault`
-/// says what is wrong with the batch, or is empty.
+/// Throws an error on every rank if ranks passed different batches. Each rank has made its addends
+/// agreement_of(hash), and `sums` has the sums of these addends over all ranks. `hash` is the hash
+/// of this rank's batch. `fault` says what is wrong with the batch, or is empty.
 template <class Model>
 void require_equal_batches(Model& model, std::int64_t step,
                            std::span<double const, agreement_addends> sums, std::uint64_t hash,
@@ -173,8 +173,8 @@ std::string text_of_wires(Plan const& chosen) {
 template <class Model>
 [[noreturn]] void refuse_not_finite(Model& model, std::int64_t step, double loss,
                                     double gradient_norm) {
-  // The number of the first such parameter and the rank, as one number of which all ranks take the
-  // minimum.
+  // The index of the first parameter with a value that is not finite, and the rank, in one number:
+  // index * ranks + rank. All ranks take the minimum of their numbers.
   auto first = std::numeric_limits<std::int64_t>::max();
   auto const& mesh = model.mesh();
   std::int64_t index = 0;

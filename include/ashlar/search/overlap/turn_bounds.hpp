@@ -142,8 +142,8 @@ class turn_bounds {
   int turns() const { return chain_.turns; }
 
   /// Returns, for each choice of each element, the least sum over all later elements. The sum
-  /// consists of own(i, choice) for each later element i, and of between(i, k, right choice) for
-  /// each boundary. k is an index into the lists of turn_boundary.
+  /// consists of own(i, choice) for each later element i, and of between(i, k, choice of i + 1) for
+  /// each boundary from element i to i + 1. k is an index into the lists of turn_boundary.
   template <class Between, class Own>
   std::vector<std::vector<double>> least_behind(Between between, Own own) const {
     int const n = chain_.size();

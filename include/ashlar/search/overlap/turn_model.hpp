@@ -35,7 +35,7 @@ namespace ashlar::search {
 
 class turn_model {
  public:
-  /// Computes the numbers for net.interleaved micro-batches that take turns. The filter says which
+  /// Makes the turn_chain for net.interleaved micro-batches that take turns. The filter says which
   /// choices are permitted, as in chain_model.hpp.
   template <class Filter>
   turn_model(problem const& net, topology const& t, machine const& m, Filter const& filter)

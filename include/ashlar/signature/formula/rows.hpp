@@ -360,8 +360,8 @@ constexpr formula_rows training_rows(differentiated_formula const& f) {
   return rows;
 }
 
-/// Returns a sentence that says why no row has x at `x` along a mesh axis, whatever the placements
-/// of the weights. Returns an empty text if there is such a row.
+/// Returns a sentence that says why no signature row has the placement `x` for the layer's input,
+/// whatever the placements of the weights. Returns an empty text if there is such a row.
 inline std::string refusal(differentiated_formula const& f, axis_placement const& x) {
   axis_placement role = x;
   role.depth = 0;

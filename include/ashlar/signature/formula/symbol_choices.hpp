@@ -13,7 +13,7 @@ namespace ashlar::formulas {
 
 namespace detail {
 
-/// Returns a symbol with the extents of u, all of whose elements are the number a.
+/// Returns a symbol that has the extents of u, and the number a as every element.
 template <int Rank>
 constexpr symbol<Rank> filled(symbol<Rank> u, double a) {
   return with_number(operation::shift, pair(operation::drop, u, u), a);  // drop makes zeros

@@ -53,7 +53,8 @@ constexpr symbol<Rank> applied(function f, symbol<Rank> u) {
   return {u.in, add_map(*u.in, operation::apply, u.node, 0, f)};
 }
 
-/// Returns dim `dim` of u counted from 0. Throws ashlar::error if u does not have it.
+/// Returns the number of dim `dim` of u, counted from 0. A negative `dim` counts from the last dim,
+/// which is -1. Throws ashlar::error if u does not have the dim.
 template <int Rank>
 constexpr int dim_of(symbol<Rank> u, int dim, char const* name) {
   int const rank = u.in->nodes[u.node].extents.rank();

@@ -8,8 +8,8 @@
 // to the end of its backward pass there, including all transfers in between. The backward pass
 // takes B_j seconds. The search begins with the depths of the better of two rules:
 //
-//   L_j / period               for full rate: each `period` seconds, the time of the busiest stage
-//                              or link, a new micro-batch begins (Little's law)
+//   L_j / period               for full rate (Little's law): a new micro-batch begins every
+//                              `period` seconds, the time of the busiest stage or link
 //   1 + (L_j - B_j) / forward  all forward passes whose input arrives before the first gradient.
 //                              An input arrives every `forward` seconds, the time of the longest
 //                              forward pass or transfer up to position j
