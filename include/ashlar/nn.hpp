@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Includes the layers that most nets are made of, and the functions that describe a net and place
-// it according to a plan. Whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of their own.
+// Includes the layers that most nets are made of, the GPT, and the functions that describe a net
+// and place it according to a plan. Other whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of
+// their own.
 
 #include <ashlar/nn/branch.hpp>
 #include <ashlar/nn/convolution.hpp>

@@ -54,8 +54,8 @@ ashlar::tensor<T, 2> placed_on(ashlar::mesh const& part, dense const& x, placeme
   return {part, to_shape(x.extents), p};
 }
 
-/// Compares y, which may be a tensor of a part, with the values of x. Returns a description of the
-/// difference, or an empty text.
+/// Compares y, which may be on a part of the mesh, with the values of x. Returns a description of
+/// the difference, or an empty text.
 template <class T>
 std::string difference(ashlar::tensor<T, 2> const& y, dense const& x, double tolerance) {
   if (!y.mesh().is_here()) return y.local_elements() == 0 ? "" : "elements outside of the mesh";

@@ -37,8 +37,8 @@ namespace pipelines = ashlar::pipelines;
 auto const used_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(8, nn::gpt_block(6, 3, 0.2)),
                                 nn::layer_norm(6), nn::linear(6, 7));
 
-/// Returns two plans of used_gpt: a pipeline with equal stages, on as many parts of all ranks as
-/// `order` has, and the plan of a single stage on the ranks of one part.
+/// Returns two plans of used_gpt: a pipeline with equal stages, whose parts (order.positions many)
+/// together have all ranks, and the plan of a single stage on the ranks of one part.
 std::pair<search::pipeline_plan, search::plan> staged_plan(nn::token_batch const& batch,
                                                            pipelines::schedule const& order,
                                                            ashlar::machine const& m) {

@@ -4,8 +4,8 @@
 
 // Tests gradients in rows (sync/rows.hpp):
 //
-// - with SGD and sums by rank, training gives the bits of training with gradients as tensors, with
-//   several micro-batches, and also if all ids are equal,
+// - with SGD and sums by rank, training gives the same bits as with gradients as tensors, also with
+//   several micro-batches and if all ids are equal,
 // - an exchange of rows receives the bytes that follow from the ids of all ranks
 //   (step/row_exchange.hpp), also if a rank has no rows,
 // - both ways of the exchange give the same bits, and nearly always the cheaper one is taken,

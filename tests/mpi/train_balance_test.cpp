@@ -101,7 +101,7 @@ TEST_CASE("a balance loss over two micro-batches is that of one with the tokens 
   auto const both = train_alone(over_two, {2, 3, 2}, 2);
   check_near(both, whole);
   CHECK(!are_near(train_alone(of_one, {2, 3, 2}, 2).balance_losses, whole.balance_losses));
-  // Each balance loss is that of two micro-batches, while four may take turns.
+  // Each balance loss is that of two micro-batches, even if four take turns.
   auto const four = train_alone(over_two, {2, 3, 4}, 2);
   CHECK(train_alone(over_two, {2, 3, 4}, 4) == four);
   CHECK(!are_near(train_alone(of_one, {2, 3, 4}, 2).balance_losses, four.balance_losses));

@@ -12,8 +12,8 @@
 
 namespace ashlar_test {
 
-/// Sets the locale of C's numbers as long as the object exists. Prints a message if no such locale
-/// is installed; the locale then stays as it is.
+/// Sets LC_NUMERIC to a locale with a decimal comma as long as the object exists. If no such locale
+/// is installed, prints a message and leaves the locale as it is.
 class decimal_comma {
  public:
   decimal_comma() : before_(std::setlocale(LC_NUMERIC, nullptr)) {

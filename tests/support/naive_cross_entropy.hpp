@@ -95,7 +95,8 @@ inline operation shifted_exponentials(int rank) {
           1e-9};
 }
 
-/// Picks each row's target logit, or zero if the rank's shard lacks the target's class.
+/// Picks each row's target logit, or zero if the shard of the logits lacks the target's class.
+/// `rank` is the number of dims of the logits.
 inline operation target_logits(int rank) {
   return {logits_and_targets(rank), [](pieces const& x) -> std::optional<dense> {
             if (x[1].extents != rows_of_logits(x[0])) return {};

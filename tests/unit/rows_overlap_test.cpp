@@ -41,8 +41,8 @@ search::problem two_mixtures(int micro_batches, int turns) {
   return net;
 }
 
-/// Returns a machine whose moves take this time per byte. With the values of `bytes_take`, moves
-/// take between a small fraction and a multiple of the seconds of the work.
+/// Returns a machine whose links take this many seconds per byte. With the values of `bytes_take`,
+/// moves take between a small fraction and a multiple of the seconds of the work.
 ashlar::machine machine_with(double seconds_of_a_byte) {
   ashlar::machine m;
   m.intra = {1e-7, seconds_of_a_byte};

@@ -3,7 +3,7 @@
 
 // Tests the search for strategies by trials at its limits: little memory, a space that is
 // exhausted, owners on long axes and beside tensor parallelism, logs of searches with other
-// options, an interrupted search, and figures that are 0.
+// options, an interrupted search, and links that take no time.
 
 #include <algorithm>
 #include <cmath>
@@ -134,8 +134,8 @@ TEST_CASE("an owner is named once, also on long axes and beside tensor paralleli
     }
   }
   CHECK(owned > 0);
-  // If a parameter has two owners to choose from, each owner is a node, named by the first of its
-  // ranks.
+  // If a parameter has two owners to choose from, its owner is a whole node. The rank that
+  // `owners` names is the first rank of this node.
   tuned_net tensor;
   tensor.plain = search::tensor_parallel(tensor.net, tensor.mesh, tensor.machine);
   auto const rows = tensor.space();

@@ -106,7 +106,7 @@ class delayed_gradients {
     return e == nullptr ? 0 : e->delay;
   }
 
-  /// Calls f(name, type, array, shard) for each gradient, as arrays of a checkpoint. `name` begins
+  /// Calls f(name, type, array, shard) for each gradient, an array of a checkpoint. `name` begins
   /// with `prefix` and the age of the gradient in steps. `array` has the mesh, the extents and the
   /// placement, and `shard` points to the values. The pending sums of the ranks are addends, so
   /// their arrays have one more dim. The order and the names are the same on all ranks.

@@ -326,8 +326,8 @@ constexpr double link_seconds(redistribution_step const& s, shape const& extents
                       shards_of(extents, t, s.to));
 }
 
-/// Returns the seconds of a step on a tensor with these extents: of the links, and of coding. The
-/// caller passes the sizes of the shards before and after the step.
+/// Returns the seconds of a step on a tensor with these extents: those of the links, and those of
+/// encoding and decoding. `before` and `after` are the sizes of the shards around the step.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m, shard_range const& before,
                               shard_range const& after) {

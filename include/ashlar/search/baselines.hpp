@@ -5,8 +5,8 @@
 
 // Defines well-known layouts of parallel training as baselines. Each baseline is the cheapest plan
 // that the usual search (optimal.hpp) finds among the choices that the layout permits. So its cost
-// is comparable with that of other plans. Its gap is 1, since the search bounds only the plans of
-// the layout.
+// is comparable with that of other plans. Its gap is 1 (no bound is known), since the search bounds
+// only the plans of the layout.
 //
 //   data parallel     On every axis, all activations and their gradients are split along dim 0.
 //                     Parameters are replicated, and their gradients are partial.

@@ -93,10 +93,10 @@ class chain_solver {
     double* const out = value.data();
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
-    // There are two ways to compute the results. The usual one is to compute them for all r at
-    // once, through the element `cut` inside the block that has the fewest choices. For each choice
-    // of `cut`, the recurrence runs once from `cut` to each end of the block. If the ends have even
-    // fewer choices than `cut`, it is faster to compute the result for each r alone.
+    // There are two ways to compute the results. The usual one computes them for all r at once.
+    // `cut` is the element inside the block with the fewest choices. For each choice of `cut`, the
+    // recurrence runs once from `cut` to each end of the block. If the ends have even fewer choices
+    // than `cut`, it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {

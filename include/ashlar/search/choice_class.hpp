@@ -80,8 +80,8 @@ struct choice_class {
   element_kind kind = element_kind::layer;
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual block: the sum for both ends
-  /// Bytes per choice: `memory` of the layer or of a residual block's begin, `end_memory` of its
-  /// end.
+  /// Bytes per choice. `memory` belongs to the layer, or to the begin of the residual block, and
+  /// `end_memory` to the end of the residual block.
   scratch<element_bytes> memory, end_memory;
   scratch<int> x, y, dy, dx;  ///< per choice: the state of each placement at the boundaries
 

@@ -75,7 +75,7 @@ class explorer {
 };
 
 /// Runs `walk(explorer)`, and returns the best of the plans for which `walk` called
-/// explorer::keep(). Throws ashlar::error if no plan fits in memory, if `walk` stored none, if the
+/// explorer::keep(). Throws ashlar::error if no plan fits in memory, if `walk` kept none, if the
 /// net has branches or a tied parameter without prescribed storage, if the mesh has more than four
 /// axes, or if nothing in the options can end the search.
 template <int N, class Walk>

@@ -94,8 +94,9 @@ class limited_stages {
     return bound;
   }
 
-  /// Runs the next search of a stage that may raise the bound. Returns false if no such search is
-  /// left. A bound of `known` seconds is sufficient, so the searches need not find higher bounds.
+  /// Runs the next searches that may raise the bound: of one stage with w, or at last of all stages
+  /// with the large w. Returns false if none is left, or without `exact`. A bound of `known`
+  /// seconds is sufficient, so the searches need not find higher bounds.
   bool sharpen(double known) {
     std::size_t const s = count(), k = next_;
     if (!exact_ || k > s) return false;

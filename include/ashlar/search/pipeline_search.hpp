@@ -6,8 +6,8 @@
 // Implements search::pipeline (pipeline.hpp), in three steps:
 //
 //   candidates   A candidate is an axis of the mesh with a number of parts and a number of
-//                micro-batches. For each candidate, the layout (the exact search) finds the plan of
-//                the chain on the mesh of one part that is fastest without a memory limit.
+//                micro-batches. For each candidate, the function `layout` (by default the exact
+//                search) plans the chain on the mesh of one part, without a memory limit.
 //   attempts     An attempt is a schedule for a candidate. Its estimate is a lower bound of the
 //                seconds of a step with the candidate's plan, over all permitted cuts of the chain
 //                (best_cut.hpp).

@@ -209,8 +209,8 @@ class stage_model {
   std::map<std::pair<int, int>, stage_bytes> bytes_;
 };
 
-/// Returns the stages between `limits`, with their transfers and their memory, on the parts that
-/// the order of passes gives them.
+/// Returns the stages between `limits`, with their transfers and their memory. `order` says which
+/// part of the mesh has which stages.
 template <int N>
 std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int> const& limits,
                                           pipelines::schedule const& order) {

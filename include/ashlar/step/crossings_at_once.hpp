@@ -6,13 +6,12 @@
 // Changes the program of a pipeline's part so that no send or receive goes on while the part
 // computes: each ends right after its begin. The programs of build_stage.hpp begin receives ahead.
 // If a part waited for the tensor at that early place, it might wait forever, since the sender may
-// first need a tensor of this part. So each receive moves behind
+// first need a tensor of this part. So each receive moves to a later place, right before
 //
-//   all transfers of the part that precede the receive in the common order
-//   all passes before the part's next transfer, or before the pass that reads the received tensor,
-//   whichever comes first
+//   - the part's next transfer in the common order of all parts (pipeline/lower.hpp), or
+//   - the pass that reads the received tensor, if this pass comes first.
 //
-// None of these waits for the receive, so the parts never wait for each other in a circle.
+// The transfers of each part then are in the common order, so the parts never wait in a circle.
 
 #include <ashlar/config.hpp>
 #include <ashlar/step/program.hpp>

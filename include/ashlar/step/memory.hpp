@@ -185,8 +185,8 @@ constexpr std::int64_t workspace_bytes(layer_spec const& spec, layer_choice cons
   return bytes + (static_cast<std::int64_t>(temporary) + 1) * element_size;
 }
 
-/// Returns the bytes of the errors of a parameter's gradient that a rank keeps between two steps,
-/// if the wire of the gradient has error feedback. `a` is accumulation_size.
+/// Returns the bytes that a rank keeps between two steps for the error feedback of a parameter's
+/// gradient: the errors and, with momentum, the averages. `a` is accumulation_size.
 constexpr std::int64_t error_bytes(shape const& extents, parameter_choice const& p, int a,
                                    topology const& t) {
   if (!p.wire.feedback) return 0;

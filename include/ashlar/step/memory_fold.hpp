@@ -244,8 +244,8 @@ class memory_fold {
     m.renew = own.renew > m.renew ? own.renew : m.renew;
   }
 
-  /// Adds what all kinds of elements add to `m`: the lasting bytes of element i, the backward pass
-  /// of the element before it, to which it passes a gradient of `dx` bytes, and the forward pass of
+  /// Adds to `m` what every kind of element adds: the lasting bytes and the forward pass of element
+  /// i, and the backward pass of element i - 1. This pass receives a gradient of `dx` bytes from
   /// element i. If `held`, this gradient is already counted elsewhere.
   constexpr input_bytes enter(memory_so_far& m, int i, element_bytes const* before,
                               element_bytes const& own, crossing moves, std::int64_t dx,

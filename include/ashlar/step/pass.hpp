@@ -77,8 +77,8 @@ constexpr program compacted(program const& from) {
 
 /// Ends a pass that has changed the program `before` into `changed`, whose actions contain no
 /// releases: compacts `changed` and inserts the releases. `limit` is the most memory that a rank
-/// may use, in bytes; 0 means no limit. If the new program would use more, the result has `before`
-/// and the reason.
+/// may use, in bytes; 0 means no limit. If the new program would use more, or equals `before`, the
+/// result has `before` and the reason.
 constexpr pass_result finish_pass(program const& before, program changed, std::int64_t limit) {
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};

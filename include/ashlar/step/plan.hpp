@@ -134,7 +134,7 @@ constexpr bool updates_apart(basic_plan<N> const& chosen) {
   return any_parameter(chosen, [](parameter_choice const& p) { return p.is_updated_apart(); });
 }
 
-/// Returns whether the plan keeps any gradient in rows.
+/// Returns whether the plan keeps the gradient of any table in rows (parameter_choice::in_rows).
 template <int N>
 constexpr bool has_rows(basic_plan<N> const& chosen) {
   return any_parameter(chosen, [](parameter_choice const& p) { return p.in_rows; });

@@ -80,7 +80,7 @@ class stage_builder {
     if (forward) end_ties(first, last);
     if (forward || pipelines::makes_input_gradient(a.what)) {
       // Skips come from stages further away, which mostly send earlier than the neighbouring stage.
-      // So the receives of skips end first.
+      // So this part waits for the receives of skips first.
       for (int k = 0; k < static_cast<int>(skips_.size()); ++k) arrive(stage, forward, a, k);
       arrive(stage, forward, a, none);
     }

@@ -96,7 +96,7 @@ struct encoded {
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> chosen, machine const& m) const {
     detail::check_wire("sync::encoded", net, chosen, wire);
-    // The reason why a summed matrix cannot have the wire, for the first such matrix.
+    // The first summed matrix that cannot have the wire: the reason, or null if there is none.
     char const* refused = nullptr;
     int refused_element = 0, refused_index = 0;
     bool some_fit = false;

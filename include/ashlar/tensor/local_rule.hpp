@@ -108,9 +108,9 @@ constexpr int failing_axis() {
   return axis;
 }
 
-/// The type whose `fits` a fallback overload asserts. If `Concerned`, it is on_mesh_axis for the
-/// failing axis, and `fits` is false. Otherwise the overload reports another mistake, and `fits` is
-/// true.
+/// A fallback overload asserts the member `fits` of `type`. If `Concerned`, `type` is on_mesh_axis
+/// for the failing axis, and `fits` is false. Otherwise the overload reports another mistake, and
+/// `fits` is true.
 template <bool Concerned, class Rule, class... Operands>
 struct match_if {
   using type = on_mesh_axis<failing_axis<Rule, Operands...>()>;

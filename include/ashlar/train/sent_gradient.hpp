@@ -48,9 +48,10 @@ namespace ashlar::train {
 /// Keeps, for each parameter, how many gradients the updates of a training have squared.
 class sent_gradients {
  public:
-  /// Writes to `scale` what the gradient of a parameter is in step number `step`, counted from 0,
-  /// and whether it may be squared. `index` is the number of the parameter, and `number` that of
-  /// the update, counted from 1. Must be called once before each update. Communicates nothing.
+  /// Writes to `scale` whether the gradient of a parameter is a momentum in step number `step`,
+  /// counted from 0, and whether it may be squared. `index` is the number of the parameter, and
+  /// `number` that of the update, counted from 1. Must be called once before each update.
+  /// Communicates nothing.
   template <class Model, class Parameter>
   void note(Model const& model, Parameter const& p, std::size_t index, std::int64_t number,
             std::int64_t step, update_scale& scale) {

@@ -181,7 +181,8 @@ class stale_training {
   }
   /// Continues the numbers of squares of earlier, synchronous steps (trainer::continue_squares).
   void continue_squares(std::string const& text) { earlier_.continue_after(*model_, text); }
-  /// Returns the numbers of squares after the last step, also of parameters that other ranks own.
+  /// Returns, as a text, how many squared gradients the optimizer's averages contain after the last
+  /// step (sent_gradient.hpp), also for parameters that other ranks own.
   std::string numbers_of_squares() const {
     auto const& clock = exchange_.owner().clock();
     return earlier_.text(*model_, clock.updates_in(steps_) - clock.updates_in(first_step_));

@@ -38,8 +38,8 @@ class step_programs {
     build(search::is_plain_step(model.plan(), 0));
   }
 
-  /// Takes the program of step number `step`, counted from 0. Errors of wires and recorded times
-  /// are lost if this is another program than that of the last step.
+  /// Makes the program of step number `step`, counted from 0, the current one. If the last step had
+  /// another program, the errors that wires keep and the recorded times are lost.
   void take(std::int64_t step) {
     if (bool const plain = search::is_plain_step(model_->plan(), step); plain != is_plain_)
       build(plain);

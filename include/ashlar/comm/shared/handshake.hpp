@@ -101,8 +101,8 @@ struct neighbourhood {
   std::vector<slot*> states;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
   std::vector<int> ranks;          ///< each member's rank on the mesh, for error messages
-  /// The size in bytes of the largest shard that all members copy to their stages, or 0 if a member
-  /// has no stages.
+  /// A transfer goes through the stages if no member's shard has more bytes than this. 0 if a
+  /// member has no stages.
   std::int64_t most_staged = 0;
 };
 

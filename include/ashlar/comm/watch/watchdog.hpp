@@ -211,8 +211,8 @@ struct watchdog::state {
     next_look = waits + seconds(wanted.timeout);
     if (question.must_wait_on(waits)) return;
     if (question.lower_reporter() >= 0 && !wanted.only_warns) {
-      // A rank with a lower number reports the wait. Its message `end` then ends this process, so
-      // this thread only waits for it here.
+      // A rank with a lower number reports the wait, and then ends this process by a message. So
+      // this thread only waits for that message.
       auto const end = clock::now() + std::chrono::seconds(3);
       while (clock::now() < end && !is_done && waits >= seconds(wanted.timeout))
         receive(milliseconds(50));

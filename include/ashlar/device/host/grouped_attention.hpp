@@ -63,8 +63,8 @@ constexpr head_extents head_of(grouped_extents const& e) {
 template <class T>
 class group_rows {
  public:
-  /// Computes the rotary table. The workspace has e.turned_elements() elements. `first` is the
-  /// position of the first token.
+  /// If e.rotary(), computes the rotary table. The workspace has e.turned_elements() elements.
+  /// `first` is the position of the first token.
   group_rows(grouped_extents const& e, T* workspace, std::int64_t first = 0)
       : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
     if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.angles, table_, first);

@@ -54,7 +54,8 @@ struct trial_layer {
   std::optional<integer_range> target_classes;  ///< the range of the targets, if they are integers
   shape target_extents;
   std::vector<parameter_range> parameters;
-  /// Returns the layer placed on one rank's mesh, with its tensors placed as the choice says.
+  /// Returns the layer on the mesh of one simulated rank (comm/fake_rank.hpp), with its tensors
+  /// placed as the choice says.
   std::function<std::unique_ptr<element_node<processor>>(mesh const&, step::layer_choice const&)>
       place;
 

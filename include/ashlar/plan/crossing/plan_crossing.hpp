@@ -18,9 +18,9 @@
 
 namespace ashlar {
 
-/// The port tasks (port_task.hpp) of both stages of a crossing that follow from the unit tasks
-/// alone: all tasks between nodes, and the tasks inside a node for data that the node holds from
-/// the start. The tasks inside nodes for data from other nodes follow from the schedule between
+/// Those port tasks (port_task.hpp) of a crossing that follow from the unit tasks alone. They are
+/// all tasks between nodes, and the tasks inside a node for data that the node holds from the
+/// start. The other tasks inside nodes, for data from other nodes, follow from the schedule between
 /// nodes (add_entered).
 struct crossing_ports {
   port_problem between;

@@ -70,7 +70,7 @@ class hidup_search {
     return second.first < first.first ? second : first;
   }
 
-  /// Returns whether the last result has the least psi of all strategies.
+  /// Returns whether the last result is known to have the least psi of all strategies.
   bool is_exact() const { return is_exact_; }
 
  private:
@@ -96,8 +96,8 @@ class hidup_search {
   }
 
   /// A strategy whose last stage is open. `comm` and `comp` are the seconds of this stage so far.
-  /// `before` is psi + phi of the stages before the open one, and `last` is the computation step of
-  /// the stage right before it.
+  /// `before` is psi + phi of the stage right before the open one, and `last` is the seconds of its
+  /// computation step.
   struct label {
     double before = 0, last = 0, comm = 0, comp = 0;
     int node = -1;

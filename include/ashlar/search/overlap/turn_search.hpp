@@ -213,8 +213,8 @@ class turn_search {
     l.computed[1] += own.backward[at];
   }
 
-  /// Returns how many micro-batches of a group make all their moves of a pass before the last
-  /// micro-batch of the group begins the last stage of this pass. `moved` counts only such moves.
+  /// Returns for how many micro-batches of a group `moved` counts the moves at boundaries: for all,
+  /// or for none if the moves of one group can run beside the work of the next group.
   int moved_by_pass() const { return is_one() ? turns() : turns() == 1 ? 1 : 0; }
 
   /// Ends the open stage of pass p (0 forward, 1 backward) of label l by a move.
