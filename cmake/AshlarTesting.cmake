@@ -446,8 +446,8 @@ function(ashlar_add_header_tests)
 endfunction()
 
 # ashlar_group_cases(<source>...): divides sources that must not compile into the lists group_1,
-# group_2, ..., and sets `groups` to their number. No text that a source expects is part of a text
-# that another source of its group expects, and no two of them expect the same pattern.
+# group_2, ..., and sets `groups` to their number. Within a group, no text that one source expects
+# is part of a text that another source expects, and no two sources expect the same pattern.
 function(ashlar_group_cases)
   set(most 16) # Compiling one group of more files takes longer than two groups on two cores.
   set(groups 0)

@@ -201,8 +201,8 @@ void noise(arguments const& args) {
 }
 
 /// Prints figures 11 and 12, for each bandwidth: how many parameters are stored replicated, stored
-/// split but gathered for use, and split in use. Of the four gatings, prints how many read tokens
-/// that are not split over the machines, and how many read tokens that are not split at all.
+/// split but gathered for use, and split in use. Of all gatings, prints how many have an input that
+/// is not split over the machines, and how many have an input that is not split at all.
 void placements(arguments const& args) {
   csv_file table(path_of(args, "placements"),
                  "gbit,system,replicated,gathered,split,gatings,whole_on_nodes,whole_everywhere");

@@ -79,7 +79,7 @@ struct held_out {
   std::vector<double> seconds;
 
   /// Draws `count` different mutations of the optimum and of the fastest trial of a log. None of
-  /// them is in the log. Keeps the mutations that are at most 10 % slower than the fastest one.
+  /// them is in the log. Keeps those that are at most 10 % slower than the fastest mutation.
   static held_out drawn(hidden_cluster const& on, ashlar::sync::trial_log const& log,
                         std::uint64_t seed, int count);
   int pairs() const;

@@ -20,7 +20,8 @@ namespace example {
 struct options : training_options {
   std::string device = "cpu", precision = "float", model = "small", text, prompt = "/// The ";
   int layers = 2, d_model = 128, heads = 4, context = 128, vocabulary = 256;
-  /// If 0, the search chooses the number, and `batch` is the batch of a step.
+  /// The micro-batches of a step. If 0, the search chooses their number, and `batch` is the batch
+  /// of a whole step.
   int micro_batches = 1;
   int interleaved = 1;  ///< micro-batches that take turns; with 0, the search chooses the number
   int sample = 0, experts = 0, top = 2, balance_over = 1;

@@ -29,8 +29,9 @@ namespace sync = ashlar::sync;
 namespace train = ashlar::train;
 namespace wires = ashlar::wires;
 
-/// Trains with `plan` for two steps, then saves, and trains for two more steps. Resumes with
-/// `resumed_with` for the last two steps. Returns whether their losses are equal in all bits.
+/// Trains with `plan` for two steps, saves a checkpoint, and trains for two more steps. Resumes
+/// with `resumed_with`, and runs the last two steps again. Returns whether these steps have the
+/// same losses both times, bit for bit.
 template <class Plan, class Other>
 bool continues(ashlar::mesh const& m, Plan const& plan, Other const& resumed_with,
                bool in_background) {

@@ -94,7 +94,7 @@ train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t se
   return made;
 }
 
-/// Returns how many tokens of the file the rank with this part must read for the two micro-batches
+/// Returns how many tokens a rank with this part must read from the file for the two micro-batches
 /// of a step. The target of a token is the next token of the file.
 std::int64_t tokens_of_part(nn::batch_part const& p) {
   std::int64_t n = 0;

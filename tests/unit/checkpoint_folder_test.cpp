@@ -22,7 +22,7 @@ namespace {
 
 using ashlar::checkpoint::detail::busy_folder;
 
-/// Ends the process when it is destroyed, with status 0 if the folder still counts as busy.
+/// The destructor ends the process, with status 0 if the folder still counts as busy, else with 1.
 struct busy_to_the_end {
   std::filesystem::path folder;
   std::optional<busy_folder> busy;

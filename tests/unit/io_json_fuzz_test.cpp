@@ -3,8 +3,8 @@
 
 // Runs the fuzz target of the JSON readers on the files of its corpus and on mutations of these
 // files, in which a few bytes or values are changed. Exactly one reader must accept each file of
-// the corpus whose name begins with "good", and no reader may accept another one. A mutation must
-// be accepted, or rejected with ashlar::error.
+// the corpus whose name begins with "good", and no reader may accept any other file of the corpus.
+// A mutation must be accepted, or rejected with ashlar::error.
 
 #include <algorithm>
 #include <filesystem>

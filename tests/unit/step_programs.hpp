@@ -43,8 +43,8 @@ inline void vary(search::problem& net, random_cases& draw) {
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
-  // Makes segments. A segment contains complete residuals, or lies inside one. It contains complete
-  // branches, and does not lie inside one.
+  // Makes segments. A segment contains complete residuals, or lies inside a residual. It may also
+  // contain complete branches, but never lies inside a branch.
   int whole = 0;         // all elements before this index have been visited
   bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {

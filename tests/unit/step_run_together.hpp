@@ -37,9 +37,8 @@ inline std::vector<ashlar::pipelines::schedule> pipelines_for(int positions, int
   return list;
 }
 
-/// Runs the programs of all parts together. A crossing ends when both of its ends (the send and the
-/// receive) have begun. Checks that both ends have the same bytes. Returns whether all programs
-/// finish.
+/// Runs the programs of all parts together. A crossing is complete when its send and its receive
+/// have begun. Returns whether all programs finish.
 inline bool run_together(std::vector<search::program> const& parts) {
   std::vector<std::size_t> at(parts.size(), 0);
   std::map<int, int> begun;  // by number of the crossing: how many of its ends have begun

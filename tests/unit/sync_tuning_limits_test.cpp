@@ -35,9 +35,9 @@ TEST_CASE("under a memory limit only strategies that fit are tried, as many as w
     sync::guided_sampler sampler(space, 7);
     for (int k = 0; k < 20; ++k) peaks.push_back(double(peak_of(space, sampler.draw())));
   }
-  // With overlap, the program of a strategy is made to need less memory if the limit is low. So
-  // some strategies exceed the limit only if it is below the peaks of all programs made without a
-  // limit.
+  // With overlap, the library makes the program of each strategy fit in the limit if it can. So the
+  // test needs a limit below the peaks of all programs that are made without a limit. Then some
+  // strategies exceed it.
   it.machine.memory = static_cast<decltype(it.machine.memory)>(
       0.9 * *std::min_element(peaks.begin(), peaks.end()));
   auto const space = it.space();

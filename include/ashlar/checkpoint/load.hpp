@@ -109,7 +109,7 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
 }
 
 /// Fills this rank's shard of an array. Calls read(shard, values), which writes the values of the
-/// box `shard` to host memory. On a device, then copies them to the device.
+/// box `shard` to host memory. If the array is on a device, copies these values to the device.
 template <class Processor, class Read>
 void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
   box const shard = box_of(a, m.rank_of_whole());

@@ -88,8 +88,8 @@ class operation_queue {
     if (std::erase(whole_->under_way_, &p) > 0 && idle())
       whole_->seconds_ += whole_->since_.seconds();
   }
-  /// Returns the seconds in which operations were pending and the program did other work. A period
-  /// in which operations are pending is included only after the last of them has ended.
+  /// Returns the seconds in which operations were pending and the program did other work. While
+  /// operations are pending, the current period is not included yet.
   double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
   /// Adds seconds that the program spent in transfers while operations were pending.
   void count_waiting(double seconds) { whole_->waited_ += seconds; }

@@ -258,9 +258,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
 
 /// Places `net` by a plan with pipeline stages. The stages divide an axis of `m`, which must be a
 /// whole mesh and not a part of one. The trainer runs the schedule of the plan. A plan of one stage
-/// is placed like a plan without stages that recomputes what this stage does. Initial values and
-/// errors are the same as with a plan without stages. Every rank calls it. Communicates a few
-/// bytes, to make the parts of the mesh and to compare plans and seeds.
+/// is placed like a plan without stages, with the recomputed segments of this stage. Initial values
+/// and errors are the same as with a plan without stages. Every rank must call this function.
+/// Communicates a few bytes, to make the parts of the mesh and to compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

@@ -66,7 +66,7 @@ struct net_builder {
   }
 
   /// Calls place(), which places part number `index` of a composite. During the call, `path` is the
-  /// position of this part.
+  /// position of this part, without `index` if names_next was false.
   template <class Place>
   void inside(std::size_t index, Place place) {
     auto const outside = path.size();

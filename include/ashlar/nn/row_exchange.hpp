@@ -7,9 +7,9 @@
 // describes the two ways to do this, and their prices.
 //
 // First the ranks gather how many ids each of them has, then the ids. From then on all ranks know
-// which rows each rank has. So they choose the same way, and the messages contain rows without ids.
-// Every sum starts with the row of the first rank that has it, and adds the rows of the other ranks
-// in the order of the ranks. So both ways give the same bits.
+// which rows each rank has. So all of them choose the same one of the two ways, and the messages
+// contain rows without ids. In both ways, the rows with the same id are added in the order of the
+// ranks. So both ways give the same bits.
 
 #include <algorithm>
 #include <cstring>

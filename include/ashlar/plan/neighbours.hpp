@@ -78,9 +78,10 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) visit_step(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    // The two innermost axes of d exchange their order. Other pairs of axes cannot do this in one
-    // step. Such a step would also move the boundaries between the shards of the axes inside the
-    // pair, so that ranks outside the group of the two axes would need data too.
+    // The two innermost axes of d exchange their order if their extents differ. Axes of equal
+    // extent do so in the loop below, at any depth. Other axes of different extents cannot do so in
+    // one step. Such a step would also move the boundaries between the shards of the axes inside
+    // the pair, so that ranks outside the group of the two axes would need data too.
     if (int const i = splitting.size() - 2;
         i >= 0 && t.extent(splitting[i]) != t.extent(splitting[i + 1])) {
       int const a = splitting[i], b = splitting[i + 1];

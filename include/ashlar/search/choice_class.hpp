@@ -70,8 +70,8 @@ struct choice_class {
   /// The extents of x and y. For a residual block, both are the largest extents at its four
   /// boundaries.
   shape x_extents, y_extents;
-  /// False if neighbours of the residual block view its input or output with other extents, and for
-  /// the ends of a branch. No choice of such a class is dropped as dominated.
+  /// False for the ends of a branch, and for a residual block whose neighbours view its input or
+  /// output with other extents. If false, no choice of the class is dropped as dominated.
   bool plain = true;
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.

@@ -25,7 +25,8 @@ template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);
   double const here = e.now.around(v, old);
-  // Smaller gains are rounding errors. Accepting them could lead to an endless cycle.
+  // Gains below 1e-13 of the plan's weight are rounding errors. Accepting them could lead to an
+  // endless cycle.
   double least = here - 1e-13 * e.now.weight();
   int best = old;
   for (int k = 0; k < e.now.choices(v); ++k) {

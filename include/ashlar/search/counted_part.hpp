@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Defines counted_part, which selects the bytes of an element that a sum over all elements counts.
+// Defines counted_part, which says which bytes of an element enter a sum over all elements.
 // counted_memory.hpp uses such a sum as a lower bound of a plan's memory.
 
 #include <algorithm>

@@ -46,7 +46,7 @@ struct pipeline_stage {
   std::int64_t memory = 0;  ///< bytes per rank of the part that holds the stage
 };
 
-/// Returns the seconds of the passes and transfers of a stage, from which its schedule is priced.
+/// Returns the seconds of the passes and transfers of a stage, with which schedules are priced.
 constexpr pipelines::stage_costs costs_of(pipeline_stage const& s) {
   return {s.forward, s.seconds - s.forward - s.weights, s.weights, s.sending - s.sending_back,
           s.sending_back};

@@ -343,7 +343,7 @@ class pipeline_search {
   // Candidates whose plans do not fit even if all segments are recomputed.
   std::set<candidate const*> unfit_;
   int searched_ = 0;  // how often search_alone has planned the stages of a pipeline
-  // The error for the last mesh of one part on which no plan satisfies the pins.
+  // The error that no plan satisfies the pins, of the last candidate without such a plan, or null.
   std::exception_ptr unpinnable_;
 };
 

@@ -20,7 +20,7 @@ constexpr bool is_for(wire_format const& wire, shape const& extents) {
   return extents.rank() > 1 || !wire.distorts_squares();
 }
 
-/// Returns whether the synchronization of a gradient of floats has steps that sum it with the wire.
+/// Returns whether the synchronization of a gradient of floats has a reduction that uses the wire.
 constexpr bool sums_with(wire_format const& wire, search::parameter_choice const& p,
                          shape const& extents, topology const& t) {
   if (wire.is_exact() || p.in_rows || p.grad == p.updated_at() || !is_for(wire, extents) ||

@@ -133,8 +133,8 @@ shape einsum_extents(einsum_letters const& of, X const& x, Y const& y) {
 }
 
 /// Sums the array x, whose dims have the letters `from`, over the letters `summed`, and writes the
-/// sums to y in the order `kept`. If the letters of x are not `kept` and then `summed`, x is first
-/// copied to this order.
+/// sums to y in the order `kept`. Unless `from` is `kept` followed by `summed`, x is first copied
+/// to this order.
 template <class Mesh, class T>
 void sum_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
                  dim_letters const& kept, dim_letters const& summed, T* y) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the compiler says if an operator of a function of typed tensors, or of its gradient, is not
-// local (gradient.hpp). Each sentence names the operator.
+// The compiler errors of gradient.hpp about an operator that is not local. The operator is part of
+// the function of typed tensors, or of its gradient. Each sentence names the operator.
 
 #include <ashlar/signature/formula/graph.hpp>
 

@@ -279,7 +279,7 @@ class stale_training {
     }
   }
 
-  /// Updates the parameters that this rank owns with a gradient that was made in step `step`.
+  /// Applies a gradient that was made in step `step` to the parameters that this rank owns.
   void update(std::span<T const> gradient, std::int64_t step) {
     auto const& clock = exchange_.owner().clock();
     double const factor = schedule_(step), p = clock.workers();
@@ -325,8 +325,8 @@ class stale_training {
       }
     });
   }
-  /// Takes the values that the next step reads. After settle(), waits until no rank uses the
-  /// settled values any more, for example for a checkpoint, since owners will update them.
+  /// Takes the values that the next step reads. After settle(), first waits until no rank uses the
+  /// settled values any more, such as for a checkpoint. Owners may update these values afterwards.
   void take_values() {
     if (is_settled_) {
       model_->mesh().barrier();

@@ -155,7 +155,7 @@ void for_each_lasting(Model& model, F f) {
   });
 }
 
-/// Returns a sentence about the first wire of a plan that is not exact, or nothing.
+/// Returns a sentence about the first inexact wire of a plan, or an empty text if there is none.
 template <class Plan>
 std::string text_of_wires(Plan const& chosen) {
   for (auto const& c : chosen.choices)

@@ -54,7 +54,8 @@
 
 namespace ashlar::train {
 
-/// Runs training steps of one model. Shares the model, which may be moved or destroyed meanwhile.
+/// Runs training steps of one model. Shares the model's state, so the object that is passed to the
+/// constructor may be moved or destroyed before the trainer.
 template <class Model, class Optimizer>
 class trainer {
   using stored_type = accumulation_t<typename Model::value_type>;
@@ -71,10 +72,10 @@ class trainer {
   ~trainer();
 
   /// Performs one step. Throws ashlar::error on every rank, before any parameter changes, if the
-  /// data of any rank have wrong sizes or an id or target out of range, or differ between ranks.
-  /// Also throws so if the loss or gradient norm is not finite. In the checked mode of the mesh,
-  /// also throws if ranks that hold the same part of a parameter have different values after the
-  /// step. A refused step changes the errors that wires with feedback keep.
+  /// data of any rank have wrong sizes or an id or target out of range, or differ between ranks, or
+  /// if the loss or the gradient norm is not finite. In the checked mode of the mesh, also throws
+  /// if ranks that hold the same part of a parameter have different values after the step. A step
+  /// that throws may have changed the errors that wires with feedback keep.
   step_report step(own_batch const& data);
 
   /// Does not compile: the net takes inputs or targets of other types.

@@ -8,7 +8,7 @@
 // advances its pending transfers (operation_queue.hpp): while it waits, between the actions of a
 // training step, and between blocks of a computation. Then a handler gets the complete letter.
 //
-//   expect(from, kind, bytes)        from now on, receives letters of this kind from this rank
+//   expect(from, kind, bytes)        from now on, receives letters of this kind from rank `from`
 //   send(to, kind, bytes, fill)      sends a letter that fill(span of bytes) writes
 //   handler(from, kind, letter)      must not wait; it may send letters
 //

@@ -75,7 +75,8 @@ class backend {
     auto const made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
                                                      device_kernels(), how_);
     transport_ = made;
-    // With different methods, the ranks would make different calls in the first all-reduce.
+    // Ranks that sum by different methods would make different calls in the first all-reduce. So
+    // all ranks take the method of rank 0.
     std::int32_t how = how_ == sums::ordered ? 1 : 0;
     auto const axes = all_axes(topology_.axes());
     auto const here = topology_.coordinates_of(world_.rank());

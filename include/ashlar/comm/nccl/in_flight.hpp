@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The operations that were given to the device and may not have ended. A CUDA event follows each
+// The operations that were given to the device and may still be running. A CUDA event follows each
 // operation. Transfers and crossings are on two streams, so operations need not end in the order of
 // their numbers. The program's thread and the watchdog's thread both query the events. Events are
 // reused.

@@ -52,7 +52,8 @@ void map(processor const&, F const& f, T const* a, T const* b, std::int64_t n, T
   else map(a, b, n, y, rounding<T>(f));
 }
 
-/// Converts n elements to another type, rounded to nearest: y[i] = x[i].
+/// Converts n elements to another type: y[i] = x[i]. If To is a floating-point type, rounds to
+/// nearest.
 template <class From, class To>
 void convert(processor const&, From const* x, std::int64_t n, To* y) {
   if constexpr (std::is_same_v<From, To>) std::copy_n(x, n, y);

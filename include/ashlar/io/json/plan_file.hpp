@@ -4,7 +4,7 @@
 #pragma once
 
 // Reads and writes plans as JSON files, which people can read and write too. An element is a layer
-// of the net, or the beginning or end of a residual:
+// of the net, the begin or end of a residual or skip, or the begin, turn or end of a branch:
 //
 //   { "format": "ashlar plan", "version": 1, "mesh": "node=2,gpu=2", "input": [8, 256],
 //     "micro_batches": 1,

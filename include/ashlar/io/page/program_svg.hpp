@@ -105,8 +105,8 @@ std::string program_section(step::basic_problem<N> const& net, step::basic_plan<
   auto one = net;
   one.interleaved = chosen.interleaved;
   one.micro_batches = std::min(net.micro_batches, chosen.interleaved);
-  // A program has at least four actions per element and micro-batch. If four are already too many
-  // to draw, the program is not built.
+  // A program has at least four actions per element and micro-batch. If these are already too many
+  // to draw, the program is built only if the problem asks for overlap, to show its seconds.
   bool const too_long = std::size_t(4 * one.size()) * std::size_t(one.micro_batches) >
                         most_drawn_actions;
   if (too_long && !net.overlap) return "";

@@ -15,7 +15,7 @@
 
 namespace ashlar::nn::detail {
 
-/// The trials of one layer.
+/// Tries one layer: its passes in one process, and each signature row on simulated meshes.
 class verification {
  public:
   explicit verification(trial_layer const& layer)

@@ -56,7 +56,7 @@ class sender_flow {
   constexpr sender_shares run(std::int64_t least) {
     most_ = least;
     sender_shares result;
-    // Tasks with few senders come first, since the others can avoid those senders.
+    // Tasks with few senders come first, since tasks with more senders can avoid those senders.
     std::size_t widest = 0;
     for (auto const& t : problem_.tasks) widest = std::max(widest, t.senders.size());
     for (std::size_t width = 1; width <= widest; ++width)

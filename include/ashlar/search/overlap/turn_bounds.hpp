@@ -55,7 +55,8 @@ class turn_bounds {
                      [](auto const& a, auto const& b) { return a.of_chain > b.of_chain; });
   }
 
-  /// Returns whether every step with choice c of element i takes `limit` seconds or more.
+  /// Returns whether the bounds prove that a step with choice c of element i takes at least `limit`
+  /// seconds.
   bool is_dead(int i, int c) const { return dead_[at(i)][at(c)] != 0; }
 
   /// Returns the least seconds that the processor works in a step for the elements after element i,
@@ -327,8 +328,8 @@ class turn_bounds {
     return least;
   }
 
-  /// Returns the mean of passes_ with the least bound of the whole chain, or the last of several
-  /// such means.
+  /// Returns the entry of passes_ with the least bound of the whole chain. Of several such entries,
+  /// returns the last one.
   std::vector<mean_of_passes>::iterator least_mean() {
     auto found = passes_.begin();
     for (auto it = passes_.begin(); it != passes_.end(); ++it)
@@ -336,11 +337,11 @@ class turn_bounds {
     return found;
   }
 
-  /// Returns the tables of mean_of_passes. The sum consists of own(i, choice) for each later
-  /// element i, and of waits(i, k, right choice) and loaded(i, k, n, m) for each boundary. There, n
-  /// and m are the numbers of micro-batches whose moves count in the forward and in the backward
-  /// pass: one at the last boundary at which a tensor moves, and all at the others. Only moves in
-  /// front of element `counted` count.
+  /// Returns the tables to_come of mean_of_passes. Their values are sums of own(i, choice) for each
+  /// later element i, and of waits(i, k, right choice) + loaded(i, k, n, m) for each boundary. The
+  /// moves of n micro-batches count in the forward pass, and those of m in the backward pass. n and
+  /// m are 1 at the last boundary at which a tensor moves in the pass, and turns() before it. Moves
+  /// behind element `counted` do not count.
   template <class Waits, class Loaded, class Own>
   std::vector<by_choice> least_by_moves(int counted, Waits waits, Loaded loaded, Own own) const {
     constexpr double none = std::numeric_limits<double>::infinity();

@@ -97,8 +97,7 @@ constexpr double joined(turn_times const& forward, turn_times const& backward, i
   for (int k = 0; k < turn_links; ++k)
     longest = std::max(longest, forward.link[k] + backward.link[k]);
   for (int k = 0; k < turns; ++k) {
-    // These times of the backward pass run backward. So micro-batch k has the number turns - 1 - k
-    // in them.
+    // In `backward`, time runs backward, so micro-batch k has the number turns - 1 - k there.
     double const after = backward.ready[turns - 1 - k] - backward.late;
     longest = std::max({longest, forward.processor + (k + 1) * work + after,
                         forward.ready[k] + (turns - k) * work + backward.processor});

@@ -47,8 +47,8 @@ struct differentiated_formula {
   int x = 0, y = 0, dy = 0, dx = 0;  ///< nodes of the input, the output and their gradients
   /// The node of the targets, if the formula is a loss.
   int target = -1;
-  /// If the formula joins the outputs of the two nets of a branch: the node of the first net's
-  /// output, which is also weights[0]. x is then the output of the second net. Otherwise -1.
+  /// The node of the first net's output, if the formula joins the outputs of the two nets of a
+  /// branch, else -1. In a join, this node is also weights[0], and x is the second net's output.
   int first = -1;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< the word before a weight's name in error messages

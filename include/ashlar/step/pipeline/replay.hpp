@@ -233,7 +233,8 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
   };
   for (int p = 0; p < s.positions; ++p) look(p);
   for (;;) {
-    // The pass that ends first runs next, so that `sequence` is in the order of time.
+    // Of the next passes of all parts, the one with the earliest end runs. So `sequence` has the
+    // passes in the order of their ends.
     int const first = ends.first();
     if (ends.at(first) == detail::earliest::never) break;
     auto const done = clock.run(first, s.order.data()[first].data()[next.data()[first]++]);

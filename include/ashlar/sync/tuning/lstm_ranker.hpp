@@ -7,12 +7,12 @@
 // (strategy_features.hpp):
 //
 //   each variable   a multilayer perceptron: 631 - wide - relu - narrow
-//   all of them     a bidirectional LSTM of some layers; each layer reads the outputs of both
-//                   directions of the layer before
+//   all of them     a bidirectional LSTM of some layers, with `hidden` units in each direction;
+//                   each layer reads the outputs of both directions of the layer before
 //   score           w · (the last states of both directions) + b
 //
-// The reference code has wide = 128, narrow = 32, hidden = 128 and 3 layers. The sizes by default
-// are smaller, so that hundreds of candidates of a net of 400 variables are scored in a second.
+// The reference code has wide = 128, narrow = 32, hidden = 128 and 3 layers. The default sizes are
+// smaller, so that hundreds of candidates of a net of 400 variables are scored in a second.
 
 #include <algorithm>
 #include <cmath>

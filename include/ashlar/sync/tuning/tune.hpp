@@ -61,7 +61,7 @@ struct tuning_options {
   sampler_options sampling{};
   wire_list wires = lossless;  ///< wires that gradients may have (sync/optimal.hpp)
   trial_log start{};           ///< earlier trials
-  /// This function gets, after each trial, options.start and all trials so far, for example to save
+  /// Called after each trial with the trials of `start` and all trials so far, for example to save
   /// them.
   std::function<void(trial_log const&)> on_trial{};
 };
