@@ -57,7 +57,7 @@ void write_values(std::ofstream& out, std::vector<T> const& values) {
 }
 
 /// Returns the median time of a step in milliseconds. The first step is a warm-up and does not
-/// count.
+/// count, unless it is the only one.
 double median_ms(std::vector<double> seconds) {
   if (seconds.size() > 1) seconds.erase(seconds.begin());
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2),

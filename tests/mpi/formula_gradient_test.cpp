@@ -229,8 +229,9 @@ TEST_CASE("the types of results say where a reduction is due") {
 }
 
 // The gradient of b is the sum of the rows of x. It is computed in one group with y and dx, some
-// rows at a time. Every rank has more rows than device/host/combine_rows.hpp sums at once, or up to
-// three whole columns. If it has one column, a reduction adds its elements in another order.
+// rows at a time. If the rows are split, every rank has more rows than combine_rows.hpp sums at
+// once. If the columns are split, a rank has up to three whole columns. A reduction adds the
+// elements of a single column in another order (reduce.hpp), and the group must do the same.
 TEST_CASE("a sum of many rows in a group has the bits of a reduction") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const product = [](auto x, auto b) { return x * b; };

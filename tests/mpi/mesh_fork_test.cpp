@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
 
-// Tests that a child process may destroy its copies of the objects of a rank, as a child does whose
-// exec() has failed and which calls exit(). The child must end, and the ranks must not notice it:
-// tensors keep their values, moves that are under way end, and letters arrive.
+// Tests that a child process may destroy its copies of the objects of a rank. A child does so if
+// its exec() fails and it then calls exit(). The child must end, and the ranks must not notice it:
+// tensors keep their values, moves that are under way end, and letters (messages of a mailbox)
+// arrive.
 
 #include <algorithm>
 #include <chrono>

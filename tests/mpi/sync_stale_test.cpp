@@ -102,7 +102,7 @@ void check_synchronous_bits(Optimizer const& optimizer) {
     auto const right = trained(m, owners_plan(m, search::synchronous), optimizer);
     sync::owners const one{.among = sync::dealing::one_rank, .staleness = 0};
     for (int const pause : {0, 2, -1}) {
-      // In the last turn, rank 0 owns all parameters.
+      // -1 stands for a training without a pause in which rank 0 owns all parameters.
       auto const plan = pause >= 0 ? owners_plan(m, 0)
                                    : one(tiny_problem(), data_plan(m), m.machine());
       auto const found = trained(m, plan, optimizer, pause);

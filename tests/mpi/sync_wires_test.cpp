@@ -335,8 +335,9 @@ TEST_CASE("a NaN arrives as a NaN, and leaves the errors as they were") {
         CHECK(errors.step(1) == second);
         continue;
       }
-      // Errors are kept per block. In the first step, the bad value is in one block of one rank. In
-      // the second step, it is in what the owner of this block encodes.
+      // Only the errors of a block with the bad value must stay as they were. In the first step,
+      // this is one block of the last rank. In the second step, it is the sum that the owner of
+      // this block encodes.
       auto const x = tensor_of<sbp<P>>(m, {40, 3}, values).as_dynamic();
       auto const owned = plan_redistribution(x, ashlar::value_of<sbp<B>>, wire).plan.steps[0].to;
       std::int64_t begin = 0;

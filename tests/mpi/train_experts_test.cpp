@@ -111,9 +111,10 @@ int turned(route_book const& a, route_book const& b) {
   return count;
 }
 
-/// Returns a plan for a mesh with several axes. The first axis splits the experts. The last axis
-/// splits hidden features and heads, unless `zero` is true. The other axes split the batch. If
-/// `zero` is true, the storage of parameters is split along all axes.
+/// Returns a plan for a mesh with several axes. The first axis splits the experts, and in layers
+/// without experts the batch. The last axis splits hidden features and heads, unless `zero` is
+/// true. The other axes split the batch. If `zero` is true, the storage of parameters is split
+/// along all axes.
 search::plan expert_and_tensor(search::problem const& problem, ashlar::mesh const& m, bool zero) {
   auto const& t = m.topology();
   namespace rows = search::detail;

@@ -331,7 +331,7 @@ TEST_CASE("a loss or gradient that is not finite is an error on all ranks and ch
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
-  // This is a value in the last row of the second micro-batch. The loop below changes it, too.
+  // This is a value in the last row of the second micro-batch. Later it gets other bad values.
   bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();
   on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(5);

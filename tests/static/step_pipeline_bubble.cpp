@@ -26,7 +26,8 @@ static_assert(is_near(bubble_of(one_f_one_b(1, 5), equal_stages(1, 0)), 0));
 // With v chunks (stages) on each part, the idle time is divided by v. The bubble is then
 // (s - 1) / (v m + s - 1), where s is the number of parts.
 static_assert(is_near(bubble_of(interleaved(4, 8, 2), equal_stages(8, 0)), 3.0 / 19));
-// The second stage takes no time, so its part is always idle. The bubble is the mean of both parts.
+// The second stage takes no time, so its part is always idle, and the other part never. The bubble
+// is the mean idle share of both parts.
 static_assert(is_near(bubble_of(one_f_one_b(2, 3), {{1, 1, 1, 0, 0}, {}}), 0.5));
 // Transfers that are not hidden make the bubble larger. The eager schedule hides more of them.
 static_assert(bubble_of(one_f_one_b(2, 16), equal_stages(2, 0.5)) > 1.0 / 17);

@@ -10,9 +10,9 @@ namespace ashlar_test {
 
 /// Returns an object that equals the numbers whose difference from x is at most the fraction
 /// `epsilon` of the larger of the two. doctest::Approx(x) alone also permits a difference of
-/// `epsilon`, so with its default of 1.2e-5 it equals every number of microseconds, also 0. The
-/// default here is more than 1e-9, because searches treat seconds as equal that differ by less than
-/// one part in 1e9. If x is a difference, give the size of its operands to scale().
+/// `epsilon`, so with its default of 1.2e-5 all times up to 11 microseconds equal each other.
+/// The default here is more than 1e-9, because searches treat seconds as equal that differ by less
+/// than one part in 1e9. If x is a difference, give the size of its operands to scale().
 inline doctest::Approx relative(double x, double epsilon = 1e-8) {
   return doctest::Approx(x).epsilon(epsilon).scale(1e-100);
 }

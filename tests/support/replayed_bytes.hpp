@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The elements that a rank receives in a step of a redistribution, computed without the library's
-// formulas: counted in a replay of the step (support/replay.hpp), or, if the step reduces, by the
-// documented formulas of the bandwidth-optimal algorithms.
+// Computes how many elements a rank receives in a step of a redistribution, independently of the
+// library. They are counted in a replay of the step (support/replay.hpp). If the step reduces, the
+// documented formulas of the bandwidth-optimal algorithms are used instead.
 
 #include <support/replay.hpp>
 

@@ -85,8 +85,8 @@ inline bool is_attempt(entry_name const& name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Returns whether a name belongs to an index that is being written, or was when its process ended,
-/// such as "step-000000100.json.tmp.17" (support/whole_file.hpp).
+/// Returns whether a name belongs to an unfinished index, such as "step-000000100.json.tmp.17"
+/// (support/whole_file.hpp): one that is being written, or that a process left when it ended.
 inline bool is_half_index(entry_name const& name) {
   return name.rest.starts_with(std::string(".json") + ashlar::detail::temporary_suffix);
 }

@@ -163,9 +163,9 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
   return true;
 }
 
-/// Returns the placement after a reshape from `extents`, placed by p, to `new_extents` that needs
-/// no communication. Returns an empty optional if data would have to move, or if the numbers of
-/// elements differ. Expects a valid placement.
+/// Returns the placement that a tensor with `extents`, placed by p, has after a reshape to
+/// `new_extents` without communication. Returns an empty optional if data would have to move, or if
+/// the numbers of elements differ. Expects a valid placement.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {
   if (extents == new_extents) return p;

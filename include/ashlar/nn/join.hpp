@@ -86,7 +86,7 @@ struct concatenation {
   static constexpr void describe(search::layer_spec& end) {
     for (auto const& row : independent_training_rows(end.x.rank()))
       if (!row.x.is_split() || row.x.dim != Dim) end.rows.push_back(row);
-    // The end copies every element of its result, and of its gradient.
+    // A copy reads and writes each element: of the result, and in the backward pass of dy.
     end.forward_values = end.backward_values = 2 * static_cast<double>(end.y.elements());
   }
   template <class T, int Rank, class At>

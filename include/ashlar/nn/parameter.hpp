@@ -82,8 +82,8 @@ class parameter {
   /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
   /// gains, whatever their shape.
   bool decays() const { return decays_; }
-  /// Returns whether this is the later use of a tied parameter. It has the value of the first use,
-  /// and only a gradient sum of its own.
+  /// Returns whether this is the later use of a tied parameter. It shares the value of the first
+  /// use, but has a gradient sum of its own.
   bool is_tied() const { return is_tied_; }
   decltype(auto) processor() const { return value_.mesh().processor(); }
   /// Returns the value that the optimizer updates.

@@ -135,8 +135,8 @@ std::vector<T> summed_rows(ids_of_ranks const& ids, interval const& part, std::i
 
 }  // namespace detail
 
-/// Returns the sums of the rows `own` of all ranks along `axes`, on each of these ranks. `way` is
-/// the way to take. If it is null, takes the way that is cheaper on the mesh's machine. All ranks
+/// Returns the sums of the rows `own` of all ranks along `axes`, on each of these ranks. `way` says
+/// which of the two ways is used; null: the one that is cheaper on the mesh's machine. All ranks
 /// along `axes` must call this function. Communicates: an all-gather of the numbers of ids and one
 /// of the ids, then either an all-gather of rows, or an all-to-all and an all-gather of rows.
 template <class T, class Mesh>

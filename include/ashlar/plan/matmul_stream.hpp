@@ -218,9 +218,12 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   // All numbers are bytes of a rank:
   //
-  //   before, whole      an operand that is not streamed: the peak while it moves, and its copy
-  //   resident, making   the panels of operands: those in use, and those in transit
-  //   result, after      the result: while panels run, and the peak while it moves after them
+  //   before     the peak while an operand that is not streamed moves
+  //   whole      the copy of this operand
+  //   resident   the panels of operands that are in use
+  //   making     the panels of operands that are in transit
+  //   result     the result while panels run
+  //   after      the peak while the result moves, after the last panel
   std::int64_t before = 0, whole = 0;
   std::int64_t resident = 0, making = 0;
   std::int64_t result = 0, after = 0;

@@ -286,7 +286,7 @@ class chain_solver {
     return least;
   }
 
-  /// Returns the element with the fewest choices inside a residual block. Elements inside further
+  /// Returns the element with the fewest choices inside a residual block. Elements inside nested
   /// blocks do not count.
   constexpr int narrowest(int begin, int end) const {
     int best = begin + 1;

@@ -343,9 +343,9 @@ class label_search : public label_set<N> {
   }
 
   chain_memory<N> memory_;
-  /// Per begin of a branch and choice of this begin: what was known of the branch when a label was
-  /// last extended by this begin with this choice. across() computes `around` again for its own
-  /// labels.
+  /// For each begin of a branch and each choice of this begin: what memory_fold knew of the branch
+  /// when this choice last extended a label. across() computes the member `around` anew for the
+  /// labels that it extends.
   scratch<scratch<branch_so_far>> begun_;
 };
 

@@ -105,8 +105,8 @@ class basic_role_moves {
     return n;
   }
 
-  /// Returns the number of a placement in a table. Activations of equal rank have the same numbers
-  /// in all tables.
+  /// Returns the number of a placement in a table. A placement of activations has the same number
+  /// in the tables of all activations with equally many dims.
   constexpr int state(int table, placement const& p) const {
     return tables_.data()[table].graph.state(p);
   }

@@ -19,9 +19,9 @@
 
 namespace ashlar::search {
 
-/// The bytes of one tensor on a rank. A peak is the most memory that a redistribution of the tensor
-/// needs, including the tensor before it. If the tensor is not redistributed, the peak is the bytes
-/// of the tensor.
+/// The bytes of one tensor on a rank, at the placements above. A peak is the most memory that a
+/// redistribution of the tensor needs, including its source. If the tensor is not redistributed,
+/// the peak is the bytes of the tensor.
 struct transfer_bytes {
   std::int64_t made = 0, leaving = 0, arriving = 0;
   std::int64_t before = 0;  ///< peak of the redistribution before the send

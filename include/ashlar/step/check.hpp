@@ -7,10 +7,9 @@
 // move is a redistribution, which begins and ends with separate actions. An element is a layer, or
 // the begin, turn or end of a residual, skip or branch.
 //
-//   values       A value that does not exist before the step is made once, before it is read. Every
-//                value is released once, after its last reader, except values that outlast the
-//                step, renewed parameters and gradients of parameters: these are never released
-//                (release.hpp).
+//   values       Each value is made once, before it is read, unless it exists before the step. Each
+//                value is released once, after its last reader. Values that outlast the step,
+//                renewed parameters and gradients of parameters are never released (release.hpp).
 //   moves        Each begins once and then ends once. In between, no action releases its source or
 //                adds to it. Moves of one bucket begin one right after another and have the same
 //                steps.
@@ -30,8 +29,8 @@
 //   ties         The gradient of a tied parameter's later use is added once to the gradient of the
 //                first use, before any action reads the gradient of the first use.
 //   crossings    Each send and each receive begins once and then ends once.
-//   halos        An exchange of halos makes x with halo of its element, or dx of its element from
-//                dx with halo.
+//   halos        An exchange of halos makes its element's x with halo, or makes the element's dx
+//                from dx with halo.
 //   rows         An exchange of rows makes the gradient of a parameter from its sum.
 //   memory       The memory in use never exceeds the limit, if there is a limit (high_water.hpp).
 //

@@ -154,8 +154,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   static value_kind kind_of_tied(phase when) {
     return when == phase::forward ? value_kind::copy : value_kind::addend;
   }
-  /// Adds the redistribution of a tied tensor before or after its crossing. Only the sum of a
-  /// gradient over ranks uses a wire, so this redistribution has none.
+  /// Adds the redistribution of a tied tensor before or after its crossing. It has no wire
+  /// (plan/wire.hpp), because only the sum of a gradient over ranks uses one.
   int add_tie_move(phase when, int k, placement const& from, placement const& to, int source) {
     return add_actions_of({when, element_, moved::parameter, k, micro_batch_, source},
                           kind_of_tied(when), net_.spec(element_).parameters[k].extents,

@@ -112,8 +112,9 @@ class turns_pass {
     return first + together_ < own_.size() ? first + together_ : own_.size();
   }
 
-  /// Fills begins_ with the index of the first action of each turn, and then with the number of
-  /// actions. A stage is a run of actions between two redistributions that communicate.
+  /// Fills begins_ with the index of the first action of each turn, and appends the number of
+  /// actions. A stage is a run of actions between two redistributions that communicate. If backward
+  /// passes wait for all forward passes (waits_for_forwards), a stage also begins with them.
   constexpr void find_turns() {
     auto const& list = own_[0];
     std::size_t const n = list.size();

@@ -64,7 +64,8 @@ struct element_option {
   }
 };
 
-/// Adds an option to a list in which no option dominates another one.
+/// Adds the option `made` to a list, unless an option of the list dominates it. Drops the options
+/// that `made` dominates. So no option of the list dominates another one.
 template <class Option>
 constexpr void add_undominated(std::vector<Option>& list, Option const& made) {
   for (auto const& it : list)

@@ -128,7 +128,7 @@ struct encoded {
     for (auto const& t : net.ties) {
       auto& first = (chosen.choices.begin() + t.first)->parameters[t.first_index].wire;
       auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index].wire;
-      // If the wires of the two uses differ, only one of their gradients is summed over ranks.
+      // Updates take the sum of both gradients, so either both uses send momentum or neither.
       if (is_half_momentum(first, later)) first = later = {};
     }
     if (auto const& spec = net.spec(refused_element);

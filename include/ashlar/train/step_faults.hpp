@@ -97,8 +97,9 @@ void require_equal_batches(Model& model, std::int64_t step,
   throw_together(model.mesh(), "trainer", fault);
   refuse_different_batches(model, step, hash);
 }
-/// Throws the same errors before the passes of a step. Nets with mixtures of experts need this:
-/// with another batch, a rank would derive other routes, and expect other rows than are sent.
+/// Compares the batches of all ranks before the passes of a step, and throws the errors of
+/// require_equal_batches. Nets with mixtures of experts need this: with another batch, a rank would
+/// derive other routes, and expect other rows than are sent.
 /// Communicates: one all-reduce of 64 bytes.
 template <class Model, class Hash>
 void compare_batches(Model& model, std::int64_t step, std::string const& fault,

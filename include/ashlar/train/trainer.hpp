@@ -140,8 +140,9 @@ class trainer {
   /// Says that code other than step() has written the delayed gradients after continue_after().
   /// `first` is the first_gradient() of the training that they are from.
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
-  /// Returns a text with the numbers of squares that AdamW has averaged, for continue_squares().
-  /// Call continue_squares() after continue_after().
+  /// Returns a text for continue_squares(): how many squared gradients AdamW has averaged for each
+  /// parameter. Parameters whose updates have all squared a gradient are left out. Call
+  /// continue_squares() after continue_after().
   std::string numbers_of_squares() const {
     return stale_ ? stale_->numbers_of_squares() : sent_.text(*model_);
   }

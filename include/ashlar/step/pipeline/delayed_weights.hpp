@@ -134,8 +134,8 @@ class delay_search {
     best_ = seconds;
     now_ = n;
   }
-  /// Makes number j of a list of now_ smaller, by more and more at a time, while the step does not
-  /// become longer.
+  /// Reduces list[j], at most to `least`, while the step does not become longer. `list` is one of
+  /// the two lists of now_. The decrement doubles after each success.
   void shrink(std::vector<int>& list, std::size_t j, int least) {
     for (int by = 1; by > 0 && left_ > 0;) {
       int const before = list[j];

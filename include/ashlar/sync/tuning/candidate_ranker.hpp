@@ -91,8 +91,8 @@ class candidate_ranker {
   /// Returns the numbers of at most `count` candidates that are to be measured next. `list` must be
   /// in the order of the scores, the best first. The corrected ranker chooses by confidence bounds.
   /// The others choose greedily, as AutoTVM does (Chen et al., NeurIPS 2018). To the score, scaled
-  /// to 0 .. 1, they add `diversity` times the share of parameters to which no candidate that was
-  /// chosen before gives the same strategy.
+  /// to 0 .. 1, they add `diversity` times the share of parameters with a new strategy: one that no
+  /// candidate chosen so far gives to this parameter.
   std::vector<std::size_t> choose(std::vector<described_candidate> const& list, int count,
                                   double diversity) const {
     if (kind_ == ranker_kind::corrected) {

@@ -143,7 +143,8 @@ class guided_sampler {
       else load[static_cast<std::size_t>(c.owners[k])] += p.bytes;
     }
     auto const bytes = [&](std::size_t k) { return space_.parameters()[k].bytes; };
-    // Parameters with equal bytes keep their order, so that all standard libraries deal alike.
+    // Parameters with equal bytes keep their order, so that every standard library gives the same
+    // owners.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
     for (auto const k : order) {
