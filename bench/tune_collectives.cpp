@@ -38,7 +38,7 @@ using namespace ashlar::mpi;
 using ashlar::collective;
 using ashlar::element_type;
 
-/// A way to divide all ranks into groups of one size.
+/// A way to divide all ranks into groups of equal size.
 struct grouping {
   int members;
   spread where;

@@ -58,7 +58,7 @@ struct outcome {
   std::int64_t memory = 0;   ///< the most bytes that a rank needs
   double cpu = 0;            ///< seconds of the search
 
-  /// Computation and communication run together for some seconds. Returns these seconds divided by
+  /// Returns the seconds in which computation and communication run at the same time, divided by
   /// the lesser of `work` and `communication`, as in table 4.
   double overlap() const;
 };

@@ -14,8 +14,9 @@
 //               with overlap take turns. The times of computations are measured in the serial
 //               program. From these times and α and β, the timelines of both programs are computed
 //               and compared with the measured steps.
-//   asleep      Like "held back", but computations only sleep for the measured times. Then other
-//               processes on the same cores disturb little, and lost time is due to the library.
+//   asleep      Like "held back", but computations only sleep for the measured times. So other
+//               processes on the same cores hardly disturb the steps, and lost time is due to the
+//               library.
 //   plain       Without delays: the speed of a trainer with overlap divided by the speed of a
 //               trainer without. One figure is for the program optimized for this machine, one for
 //               the program optimized for a slow network ("forced").

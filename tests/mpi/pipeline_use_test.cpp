@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests uses of a model in pipeline stages other than training. Predictions and evaluations must be
-// those of one stage. Blocking transfers must give the same results as transfers in the background.
+// Tests uses of a model in pipeline stages other than training. Predictions and evaluations must
+// equal those of the net in one stage. Blocking transfers must give the same results as transfers
+// in the background.
 // The report of a step must contain the bubble. The trace must have the events of each rank's own
 // program.
 

@@ -10,8 +10,8 @@
 // - With a staleness of 1, the first step of SGD is the synchronous one, except for rounding.
 // - While a rank stalls, the others take as many steps as the staleness allows. With a longer
 //   staleness, fewer reads wait.
-// - In the checked mode of the mesh, too, a step with this rank's part of the batch communicates
-//   only by letters (comm/mpi/mailbox.hpp).
+// - A step with this rank's part of the batch communicates only by letters (comm/mpi/mailbox.hpp),
+//   also in the checked mode of the mesh.
 // - After settle(), all ranks have the same values, and the net has learned.
 // - What needs synchronous steps is refused with an error of one sentence.
 

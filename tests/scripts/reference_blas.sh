@@ -57,7 +57,7 @@ unblamed() {
 }
 
 if [ -n "$usual" ] && [ -f "$usual" ]; then
-  # A BLAS without the C interface is refused. Then the same build folder finds another BLAS.
+  # A BLAS without the C interface is refused. The same build folder finds another BLAS afterwards.
   echo 'void sdot_() {}' >"$work/plain.cpp"
   "$compiler" -shared -fPIC "$work/plain.cpp" -o "$work/libplain.so"
   if cmake -S "$work" -B "$work/usual" -G Ninja "-DCMAKE_CXX_COMPILER=$compiler" \

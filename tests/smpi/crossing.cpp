@@ -17,10 +17,10 @@
 //
 // The arguments after mesh and machine are:
 //
-// - optionally the word "unbuffered": messages then cost no α, and a send waits for its receive, so
-//   that a wrong order of messages causes a deadlock
 // - the divisor of the paper's tensor sizes, which should equal the divisor of the machine's α
 //   (machines.hpp)
+// - optionally the word "unbuffered". With it, messages cost no α, and a send waits for its
+//   receive, so that a wrong order of messages causes a deadlock
 // - receiving meshes of figure 5 (3x2: three nodes of two devices) and numbers of cases of table 2
 //
 // bench/run_crossing.sh runs all meshes and cases with a sixteenth of the paper's sizes.

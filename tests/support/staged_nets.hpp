@@ -22,7 +22,7 @@
 namespace ashlar_test {
 
 /// Returns random limits of stages. Each stage has at least one unit, which is an element or a
-/// whole residual. Stage s holds the elements from limits[s] to limits[s + 1].
+/// whole residual. Stage s holds the elements limits[s] .. limits[s + 1] - 1.
 inline std::vector<int> random_limits(ashlar::search::problem const& net, int stages,
                                       std::mt19937& random) {
   auto points = ashlar::search::detail::cutting_points(net);

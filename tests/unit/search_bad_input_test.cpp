@@ -197,7 +197,7 @@ TEST_CASE("branches whose begin, turn and end do not name each other") {
   empty.add(net.spec(6), net[6].kind, 0);
   CHECK(refused(empty) == "search: element 0 (branch)" + names);
 
-  // In two branches one after the other, the second end names the first begin.
+  // The end of the second of two branches names the begin of the first one.
   auto two = net;
   for (int i = 0; i < 7; ++i)
     two.add(net.spec(i), net[i].kind, net[i].partner < 0 ? -1 : net[i].partner + 7);

@@ -153,8 +153,8 @@ class random_cases {
 };
 
 /// Marks random groups of consecutive layers, residuals, skips and branches as segments (units of
-/// recomputation), in the range from element `first` up to and without element `last`. Segments may
-/// also begin inside residuals and skips.
+/// recomputation). The groups are among the elements `first` .. `last` - 1. Segments may also begin
+/// inside residuals and skips.
 inline void add_segments(search::problem& net, random_cases& draw, int first, int last) {
   for (int i = first; i < last;) {
     int end = i;

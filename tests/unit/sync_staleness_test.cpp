@@ -39,7 +39,7 @@ float number_of(int owner, int worker, std::int64_t step) {
 struct simulated_owner {
   sync::parameter_owner<float> serves;
   float values[2]{};
-  /// For each worker the steps of those gradients that the values contain.
+  /// For each worker: the steps whose gradients the values contain.
   std::vector<std::vector<std::int64_t>> book{};
 };
 

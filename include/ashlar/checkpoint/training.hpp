@@ -135,8 +135,8 @@ std::string plan_text(Model const& model) {
 }
 
 /// Returns the options with more metadata: the seed of the model, its plan if it has wires or
-/// delays, and the numbers of squared gradients if updates did not square all. Drops such entries
-/// of another training, as in the metadata of an index that was loaded.
+/// delays, and the numbers of squared gradients if updates did not square all. Replaces or drops
+/// such entries of another training, which the metadata of a loaded index may contain.
 template <class Model, class Optimizer>
 save_options with_own_metadata(save_options options, train::trainer<Model, Optimizer> const& t) {
   for (auto const* key : {wire_key, delay_key, squares_key}) options.metadata.erase(key);

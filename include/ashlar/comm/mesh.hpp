@@ -69,7 +69,7 @@ class basic_mesh {
   template <class Tag = void>
   auto part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
     using tag = tagged_by<Processor, Tag>;
-    // The ranks agree before part_within refuses a wrong part, which all of them then do.
+    // The ranks compare their arguments first. So part_within throws on all ranks or on none.
     auto const text = to_string(mesh_part{axes, ranks});
     require_agreement(content_hash(text.data(), text.size()), "mesh",
                       "the ranks ask for different parts of the mesh");

@@ -139,8 +139,8 @@ class npy_dictionary {
 
 }  // namespace detail
 
-/// Reads the header from the first bytes of a file, with the name of any element type. Throws
-/// ashlar::error if these bytes are not the start of a .npy file.
+/// Reads the header from the first bytes of a file. Accepts every element type, whose name it
+/// stores in `type_name`. Throws ashlar::error if these bytes are not the start of a .npy file.
 inline npy_header parse_npy_description(std::string_view bytes) {
   auto const number = [&](std::size_t at, std::size_t count) {
     std::size_t n = 0;

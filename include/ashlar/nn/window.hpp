@@ -61,8 +61,9 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
-/// Adds a signature row that splits images along their height. The step's program then exchanges
-/// halos: each rank receives the rows of pixels that its windows read and that other ranks have.
+/// Adds a signature row that splits images along their height. If a plan uses this row, the step's
+/// program exchanges halos: each rank receives the rows of pixels that its windows read and that
+/// other ranks have.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

@@ -67,8 +67,8 @@ struct product_grid {
     }
   }
 
-  /// Returns the average number of elements of a', b' and c' that a rank receives, for an m x k and
-  /// a k x n matrix.
+  /// Returns a lower bound of the average number of elements of a', b' and c' that a rank receives,
+  /// for an m x k and a k x n matrix. The bound is exact if all splits are even.
   constexpr double volume(double m, double n, double k) const {
     double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
     return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +

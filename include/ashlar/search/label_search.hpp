@@ -103,7 +103,7 @@ class label_search : public label_set<N> {
   /// Extends a label by element i, which is not the turn or the end of a branch. The arguments are
   /// those of label_set::extend and three more:
   ///   left       the element in front of element i
-  ///   around     what surrounds element i
+  ///   around     the residual block or branch around element i
   ///   outside    if i is the end of a residual block: the result of chain_memory::outside_of for
   ///              its begin
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,

@@ -38,9 +38,9 @@ constexpr search_effort effort_of(Watch const& watch) {
   else return {};
 }
 
-/// Passes the progress of a part of a search, such as the search with one storage of a tied
-/// parameter, on to the watch of the whole search. Lower bounds are not passed on, because they
-/// hold only for that part.
+/// Reports the progress of a part of a search to the watch of the whole search. Such a part is, for
+/// example, the search with one storage of a tied parameter. Lower bounds are not reported, because
+/// they hold only for that part.
 template <class Watch>
 struct watch_of_part {
   Watch& watch;

@@ -18,7 +18,7 @@
 // are summed before the product is always copied.
 //
 // The signature table of two operands is that of a contraction (signature/contraction.hpp). The
-// table of one operand follows from its contraction with a number that is B.
+// table of one operand follows from its contraction with a scalar of placement B.
 
 #include <string_view>
 

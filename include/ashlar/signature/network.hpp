@@ -19,7 +19,7 @@
 //                -> [batch, .., heads, head_dim]
 //                                   S(0), S(0), B -> S(0) (sequences)
 //                                   S(d), B, B -> S(d) (queries; d between batch and heads)
-//                                   S(heads), B, S(1) -> S(heads) B, B, B -> B
+//                                   S(heads), B, S(1) -> S(heads)   B, B, B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B
 //

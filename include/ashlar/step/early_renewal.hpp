@@ -60,7 +60,8 @@ class early_renewal_pass {
   static constexpr bool is_renewal(program const& p, action const& a) {
     return a.move >= 0 && p.move_of(a).phase == phase::renew && !p.path_of(p.move_of(a)).is_local();
   }
-  /// Puts a renewal into the last bucket of renewals with the same steps, or into a new one.
+  /// Puts a renewal into the last bucket of renewals with the same steps. Begins a new bucket if
+  /// there is none, or if it has `bucket_bytes` bytes or more.
   constexpr void put(program const& p, int move, std::int64_t bucket_bytes) {
     auto const& path = p.path_of(p.moves[static_cast<std::size_t>(move)]);
     bucket* into = nullptr;

@@ -77,7 +77,8 @@ class overlapped_optimum {
     double elements() const { return double(members.size()) * double(extents.elements()); }
   };
 
-  /// Prices a plan, and keeps it if it fits and takes fewer seconds than the best one.
+  /// Prices a plan, and keeps it if it fits and takes fewer seconds than the best plan so far.
+  /// Returns whether the plan was kept.
   bool consider(search::plan made) {
     --left_;
     auto const priced = overlap_of(net_, made, machine_);

@@ -22,8 +22,9 @@ namespace ashlar {
 
 class wire_errors {
  public:
-  /// Returns the errors of step number `step`, which encodes `count` elements. Throws ashlar::error
-  /// if earlier runs have encoded another number of elements.
+  /// Returns the errors of step number `step` of the redistribution. The step encodes `count`
+  /// elements on this rank. Throws ashlar::error if earlier runs have encoded another number of
+  /// elements.
   float* of_step(std::size_t step, std::int64_t count) {
     auto* const errors = room(step, count);
     auto& own = of_[step];

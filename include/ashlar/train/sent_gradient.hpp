@@ -103,9 +103,9 @@ class sent_gradients {
     return index < squares_.size() && squares_[index] != all ? squares_[index] + further : all;
   }
 
-  /// Returns a text for continue_after: the numbers of squares of those parameters of the model for
-  /// which not every update has squared a gradient, after `further` updates as in squares_after().
-  /// The text is empty if there are no such parameters. Throws as begin does.
+  /// Returns the text that continue_after() reads. It has a line for each parameter for which some
+  /// update has squared no gradient: the result of squares_after() for `further` more updates, and
+  /// the parameter's path. Throws ashlar::error in the same case as begin().
   template <class Model>
   std::string text(Model& model, std::int64_t further = 0) const {
     require_accepted();

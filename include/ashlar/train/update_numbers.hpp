@@ -37,7 +37,8 @@ class update_numbers {
     return made_in >= first_ ? made_in + 1 : 0;
   }
 
-  /// Returns the first step whose gradients the training has.
+  /// Returns the number of the first step whose gradients can be used. Those of earlier steps, if
+  /// there were any, are lost.
   std::int64_t first() const { return first_; }
   void set_first(std::int64_t step) { first_ = step; }
   /// Sets the delayed gradients to zero before step number `step`, which is then the first step

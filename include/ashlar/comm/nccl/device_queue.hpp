@@ -13,8 +13,8 @@
 //   host        gives both to the device in program order, which is one common order for all ranks.
 //               NCCL demands this of operations of several communicators on one device.
 //
-// The watchdog (watchdog.hpp) detects faults and operations that do not end. The next call of a
-// function that waits then throws the error.
+// The watchdog (watchdog.hpp) detects faults and operations that do not end. The next call that
+// waits throws the error.
 
 #include <algorithm>
 #include <cstdio>

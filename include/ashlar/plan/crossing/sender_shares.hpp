@@ -5,14 +5,15 @@
 
 // Divides the data of a crossing, which is a move of a tensor between two disjoint meshes, among
 // the ports that can send it. A port is a node's network interface or a single rank
-// (port_task.hpp). The port that sends most then sends as little as possible. A task, which is an
-// amount of data with one set of receivers, may be cut among all ports that have the data.
+// (port_task.hpp). The division makes the largest load, the elements that one port sends, as small
+// as possible. A task, which is an amount of data with one set of receivers, may be cut among all
+// ports that have the data.
 //
 // Let U be a set of ports, and size(U) the elements of the tasks that only ports of U have. The
 // ports of U must send these elements, so some port sends at least size(U) / |U|. The division is a
-// flow from tasks to ports, with a permitted load for each port. If the search for a port with room
-// reaches none, the ports that it has reached are such a set U, and the permitted load rises to
-// size(U) / |U|. Hence the largest load of the result is the least possible, or at most the load
+// flow from tasks to ports, with a permitted load for each port. A search looks for a port with
+// room. If all ports that it reaches are full, they are such a set U, and the permitted load rises
+// to size(U) / |U|. Hence the largest load of the result is the least possible, or at most the load
 // that is permitted at first.
 
 #include <vector>

@@ -226,8 +226,9 @@ class turn_bounds {
     return false;
   }
 
-  /// Computes, for each choice, the least value over all later elements of a mean of the work and
-  /// of the seconds for which link `on` is busy with all moves. The latter has coefficient `share`.
+  /// Computes, for each choice, the least value that all later elements together add to a weighted
+  /// mean: `share` times the seconds for which link `on` is busy with all moves, plus 1 - `share`
+  /// times the seconds of work.
   void tabulate_load(int on, double share) {
     auto const moves = of_moves([&](turn_move const& m) { return share * turns() * m.on(on); });
     auto const own = [&](int i, std::size_t c) {

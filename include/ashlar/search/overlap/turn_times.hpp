@@ -47,7 +47,7 @@ struct turn_times {
     open += seconds;
   }
 
-  /// Returns when one micro-batch ends the open stage, if it is the only one.
+  /// Returns when the micro-batch ends the open stage, if there is only one micro-batch.
   constexpr double end_of_one() const { return std::max(processor + late, ready[0]) + open - late; }
 
   /// Ends the open stage by a move of every micro-batch. The steps of a move run in their order, or

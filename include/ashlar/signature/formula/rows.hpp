@@ -17,9 +17,9 @@
 // The two tensors that a formula joins at the end of a branch have the same placement, and so do
 // their gradients.
 //
-// A row that reads weights as partial sums is dropped if another row has the same x and weights,
-// but reads these weights whole. What remains are rows in which a weight is added to a tensor that
-// is partial in any case, such as the bias of a linear layer whose input features are split.
+// A row that reads weights as partial sums is dropped if another row reads some of these weights
+// whole and places x and all other weights alike. The rows that remain add a weight to a tensor
+// that is partial in any case, such as the bias of a linear layer whose input features are split.
 //
 // A row that splits a tensor of the layer is dropped if every rank repeats products that cost much,
 // because the search prices a row as if the ranks divided all work of the layer (step/work.hpp).

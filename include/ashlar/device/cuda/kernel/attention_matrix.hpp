@@ -97,7 +97,7 @@ struct matrix_sums {
 };
 
 /// The values of matrix_sums, rounded to bfloat16, in the layout of the left operand of the next
-/// tensor core product (a in warp_matrix.hpp).
+/// tensor core product (`a` in warp_matrix.hpp).
 template <int Tiles, int Columns>
 struct matrix_weights {
   std::uint32_t at[Tiles][Columns / 16][4];

@@ -65,7 +65,7 @@ struct strided_space {
   }
 };
 
-/// Returns whether device copies move elements of `size` bytes.
+/// Returns whether the copy kernels support elements of `size` bytes.
 constexpr bool is_copied_size(std::int64_t size) {
   return size == 1 || size == 2 || size == 4 || size == 8;
 }
