@@ -125,7 +125,8 @@ struct matrix_count {
 /// One of the combinations that the top of this file lists.
 struct matrix_case {
   std::string schedule;
-  /// How backward passes run. 0: as in the schedule; 1: the opposite; 2: all whole.
+  /// How backward passes run. 0: as in the schedule; 1: whole if the schedule splits them in two,
+  /// else split; 2: all whole.
   int form = 0;
   bool uneven = false, recomputes = false;
   unsigned seed = 0;  ///< decides all that is random in this case, except the plan

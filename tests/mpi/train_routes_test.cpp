@@ -285,7 +285,8 @@ TEST_CASE("another batch on one rank is an error on every rank, before rows move
                            " has another batch than rank 0.";
   for (auto const& m : all_meshes()) {
     auto plans = plans_for(problem, m);
-    // Each rank makes all routes by itself, from its own batch, and rows move between the ranks.
+    // Under this plan, each rank makes all routes by itself, from its own batch, and rows move
+    // between the ranks.
     auto apart = plan_source(problem, m).whole();
     apart.choices[router + 1] = search::expert_parallel(problem, m.topology(),
                                                         m.machine())[router + 1];

@@ -48,8 +48,8 @@ told() {
   OPENBLAS_NUM_THREADS=1 "$build/speed" | grep -o 'Is it the reference BLAS' || true
 }
 
-# unblamed <cmake argument>...: fails unless a project is built with the BLAS $usual and neither
-# CMake nor the program warns of it.
+# unblamed <cmake argument>...: builds a project with the BLAS $usual. Fails if CMake or the program
+# warns of this BLAS.
 unblamed() {
   local said
   said="$(told usual "$@")" || { printf '%s\n' "$said"; exit 1; }

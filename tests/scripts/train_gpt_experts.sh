@@ -14,7 +14,7 @@ training=("${net[@]}")
 # shellcheck source=tests/support/losses.sh
 . "$ASHLAR_SOURCE_DIR/tests/support/losses.sh"
 
-# overlaps <option>...: compares the losses with and without overlap, and keeps them in
+# overlaps <option>...: compares the losses with and without overlap, and keeps the former in
 # $work/planned.
 overlaps() {
   training=("${net[@]}" "$@" --overlap as_planned)

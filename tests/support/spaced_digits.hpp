@@ -11,7 +11,7 @@
 
 namespace ashlar_test {
 
-/// Sets the global locale of C++ as long as the object exists.
+/// Makes this locale the global locale of C++ as long as the object exists.
 class spaced_digits {
  public:
   spaced_digits() : before_(std::locale::global({std::locale(), new spaces})) {}

@@ -27,8 +27,8 @@ struct busy_to_the_end {
   std::filesystem::path folder;
   std::optional<busy_folder> busy;
   ~busy_to_the_end() {
-    // Overwrites memory that was freed. Otherwise, the search in a destroyed list could find there
-    // what the list had.
+    // Overwrites memory that was freed. Otherwise, a search in a destroyed list could still find
+    // the entries of the list there.
     for (std::size_t bytes = 16; bytes <= 512; bytes += 16)
       for (int i = 0; i < 100; ++i) std::fill_n(new char[bytes], bytes, 'x');
     std::_Exit(busy_folder::is_busy(folder) ? 0 : 1);

@@ -56,7 +56,7 @@ TEST_CASE_TEMPLATE("adam_w_keeps_a_second_moment_that_is_not_zero", T, float, do
   f.correction2 = 0.5;
   f.keeps_second = true;
   host::adam_w_update(f, gradient.data(), 3, first.data(), second.data(), weight.data());
-  // The zero of the second element becomes correction2 * (gradient_scale * gradient)².
+  // The second moment of element 1 was zero. It becomes correction2 * (gradient_scale * gradient)².
   CHECK(second == std::vector<T>{T(0.25), T(18), T(0)});
   CHECK(first == std::vector<T>{T(3), T(3), T(0)});
   CHECK(double(weight[0]) == doctest::Approx(-0.5 * 3 / std::sqrt(0.25 / 0.5)));

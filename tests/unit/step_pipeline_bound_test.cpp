@@ -73,8 +73,8 @@ TEST_CASE("no order takes less than the bound, and the best one often takes no m
       CHECK(least <= best[k] * (1 + 1e-12));
       ++compared;
       reached += best[k] <= least * (1 + 1e-12);
-      // No search may find less than the best of all orders. With few micro-batches, the searches
-      // take at most a quarter longer.
+      // No order that a search finds may be faster than the best of all orders. With few
+      // micro-batches, the found orders take at most a quarter longer than the best one.
       if (shape.chunks > 1) continue;
       auto const permitted = std::vector<int>(std::size_t(shape.positions), shape.micro_batches);
       double const found =

@@ -29,7 +29,7 @@ struct state_with_backend {
 
 template <class Processor>
 struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
-  /// The state of a whole mesh, without a transport.
+  /// Makes the state of a whole mesh. The state has no transport yet.
   mesh_state(std::shared_ptr<backend_of<Processor>> made, topology const& t, int this_rank)
       : detail::state_with_backend<Processor>{std::move(made)} {
     shape = whole = t;

@@ -99,8 +99,8 @@ class stale_exchange {
     });
   }
 
-  /// Asks all owners for the values that this rank's step `step` reads. The values may have the
-  /// staleness of the training. Expects that all answers to the last request have arrived.
+  /// Asks all owners for the values that this rank's step `step` reads. The values may be as stale
+  /// as the training permits. Expects that all answers to the last request have arrived.
   void read(std::int64_t step) { read(step, owner_.clock().staleness()); }
   /// Asks for values of at most this staleness, which must not exceed the staleness of the
   /// training.

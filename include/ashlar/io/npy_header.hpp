@@ -122,8 +122,8 @@ class npy_dictionary {
       if (s.rank() == max_rank)
         refuse_npy("there are more than " + std::to_string(max_rank) + " dims");
       s.extent.push_back(n);
-      // The size of the array, of at most 8 bytes per element, must fit into 64 bits. This product
-      // leaves out extents of 0.
+      // An element has at most 8 bytes, and the bytes of the array must fit into 64 bits. This
+      // product leaves out extents of 0.
       if (n > 0 && __builtin_mul_overflow(elements, n, &elements))
         refuse_npy("the array is too large");
       if (elements > (std::int64_t(1) << 59)) refuse_npy("the array is too large");

@@ -19,7 +19,7 @@
 //                           extent. For example, 8x6 with [S(0)] on 2 ranks has f = 24. A reshape
 //                           to 4x2x6 with strides 12, 6 and 1 has [S(0)], since 12 <= 24 < 48.
 //   the rank has none       The axis is called idle. The axes outside of it have already cut the
-//                           dim down to one index or none, which the rank at coordinate 0 holds.
+//                           dim down to at most one index, which the rank at coordinate 0 holds.
 //                           The same must be true in q. So in q the axis becomes the innermost
 //                           axis of a dim of which the rank at coordinate 0 has at most one index.
 //   the axis has extent 1   No rank has coordinate 1, so any dim would be correct. The axis is

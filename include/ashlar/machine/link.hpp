@@ -7,7 +7,7 @@
 // communicate at the same time. Let r be the number of ranks per node, p the number of ranks in the
 // group, and g the number of ranks of the group in one node. Of a rank's p - 1 messages, the
 // fraction f = (p - g) / (p - 1) leaves the node. In a formula for α or β, intra and inter stand
-// for the α or β of these links.
+// for the α or β of the links inside a node and between nodes.
 //
 //   group inside a node   the link `intra`
 //   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f, flow · f),

@@ -10,8 +10,8 @@
 //   mixture_sums   numbers that one rank reports; the report of a step has the sums over all ranks
 //   route_book     the routes of passes
 //   mixture_log    the sums and the books; the first token of a step for which the logits of a
-//                  router were not finite; the loads of experts, which balance losses over several
-//                  micro-batches read
+//                  router were not finite; the loads of experts, from which a balance loss over
+//                  several micro-batches is computed
 //
 // A recomputed pass does not report a second time.
 

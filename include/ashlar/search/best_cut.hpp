@@ -24,7 +24,8 @@
 //   h, b   the seconds of the forward passes (h) or of both passes (b) of one micro-batch in all
 //          earlier stages
 //   g      the seconds of what follows the passes of the stage: the synchronization of its
-//          gradients, and the crossings there and back of tied parameters whose later use is here
+//          gradients, and the crossings, in both directions, of tied parameters whose later use is
+//          in this stage
 //
 // So later stages are best a little shorter than earlier ones. These bounds do not count transfers
 // between stages. Transfers depend on where the other stages begin, and only make a step longer.

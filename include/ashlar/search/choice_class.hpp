@@ -67,8 +67,8 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 struct choice_class {
   int layer = 0;  ///< the layer, or the layer at the begin of the residual block
   int end = -1;   ///< the layer at the end of the residual block, or -1 for a single layer
-  /// The extents of x and y. For a residual block, both are the largest extents at its four
-  /// boundaries.
+  /// The extents of x and y. For a residual block, both are the extents of the block's output, the
+  /// largest tensor at its ends.
   shape x_extents, y_extents;
   /// False for the ends of a branch, and for a residual block whose neighbours view its input or
   /// output with other extents. If false, no choice of the class is dropped as dominated.

@@ -73,8 +73,8 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
 
 /// Returns the plan of least predicted seconds that `filter` permits and that needs at most
 /// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan
-/// without a memory limit. It is called on more than two axes, if there is no filter, no branch, no
-/// tied parameter and no recomputed segment. `watch` follows the progress of the search.
+/// without a memory limit. It is called only if the mesh has more than two axes and there is no
+/// filter, branch, tied parameter or recomputed segment. `watch` follows the search's progress.
 template <int N, class Filter, class Fastest, class Watch>
 constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
                                           machine const& m, Filter const& filter,

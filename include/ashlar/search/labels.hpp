@@ -78,9 +78,9 @@ class label_set {
     candidates_.push_back({time, counted, least, needed, parent, i, k});
   }
 
-  /// Replaces `list` by the candidates (partial plans) without the dominated ones, of which a few
-  /// may stay (see below). All candidates end with the same choice of element i. At most `width_`
-  /// labels are stored, those of least time + price · counted memory.
+  /// Replaces `list` by the candidates (partial plans), but leaves out almost all dominated ones
+  /// (see below). All candidates end with the same choice of element i. At most `width_` labels are
+  /// stored, those of least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
     // A label is compared only with labels that were kept before it. In this order, most labels

@@ -8,10 +8,11 @@
 // and transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
 //
 //   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the
-//                  same part end before this begin, so that they do not share the link
-//   begin_receive  earlier than its place in the common order: at the place of the receives from
-//                  the sender's previous pass that sends to this part. The receives from the
-//                  sender's first such pass begin at the start of the program
+//                  same part end before this one begins, so that they do not share the link
+//   begin_receive  earlier than its place in the common order. Take the passes of one sender that
+//                  send to this part. The receives from the first of these passes begin at the
+//                  start of the program. The receives from each later pass begin where the common
+//                  order has the first transfer of the pass before it
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. Receives begin ahead for this reason: the common
@@ -47,8 +48,8 @@ inline namespace step {
 /// divides a mesh. `net` and `chosen` are the whole net and a plan for all of its elements. All
 /// parts have the same axes and extents, so the placements of `chosen` are valid on each of them.
 /// The ranks of `part` execute only the elements of the part's own stages. Throws ashlar::error if
-/// the elements of any part, also of another one, times the number of micro-batches are above
-/// most_repeated_elements. So either all parts throw or none.
+/// any part of the pipeline has too many elements: their number times the number of micro-batches
+/// is above most_repeated_elements. So either all parts throw or none.
 ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
                                   pipeline_part const& part);
 

@@ -71,7 +71,7 @@ struct row_exchange {
   friend constexpr bool operator==(row_exchange const&, row_exchange const&) = default;
 };
 
-/// The seconds of an exchange of rows in both ways.
+/// The seconds of an exchange of rows in each of the two ways.
 struct rows_seconds {
   double gathered = 0, by_owners = 0;
 

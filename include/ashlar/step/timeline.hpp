@@ -221,8 +221,8 @@ class timeline_fold {
   machine const& machine_;
   timeline made_;
   std::vector<int> last_;  // last transfer of each move
-  /// For a move: the first of the moves that began together with it. This first move also has the
-  /// seconds of the coding that is left for all of them.
+  /// For a move: `first` is the first of the moves that began together with it. Only the entry of
+  /// this first move has `seconds`: those of all their encoding and decoding that is left.
   struct coding_left {
     int first = 0;
     double seconds = 0;

@@ -37,7 +37,7 @@ enum class wired : signed char { everywhere, where_it_pays };
 
 namespace detail {
 
-/// The seconds in which a gradient is synchronized: as it is, and with a wire.
+/// The seconds in which a gradient is synchronized, without a wire and with it.
 struct wire_price {
   double exact = 0, encoded = 0;
   bool is_sum = false;     ///< whether the gradient is summed over ranks

@@ -148,8 +148,8 @@ void same_mesh([[maybe_unused]] char const* name, First const& first, Rest const
   (require_same_mesh(name, first.mesh(), rest.mesh()), ...);
 }
 
-/// Throws ashlar::error if an operand is routed: its shard has the rows of some experts only, which
-/// loops over the dims of a tensor do not find.
+/// Throws ashlar::error if an operand is routed. The shard of a routed tensor has the rows of some
+/// experts only, and loops over the dims of the tensor do not find these rows.
 inline void refuse_routed(char const* name, shape const& operand) {
   if (operand.is_routed())
     throw error(name,

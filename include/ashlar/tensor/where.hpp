@@ -30,8 +30,8 @@
 namespace ashlar {
 namespace detail {
 
-/// The rule of where(mask, x, y) on three tensors with these numbers of dims, or of where with a
-/// number on two.
+/// The rule of where(mask, x, y). `Ranks` has the numbers of dims of the operands that are tensors:
+/// of all three, or of two if x or y is a number.
 template <int... Ranks>
 struct where_rule {
   static constexpr int rank = std::max({Ranks...});

@@ -55,8 +55,8 @@ class step_totals {
 
   /// Adds up the parts of all ranks. Throws ashlar::error on every rank if the ranks have different
   /// batches in step `step`. `hash` is the hash of this rank's batch, and `fault` says what is
-  /// wrong with it, or is empty. `busy` is the number of seconds in which this rank did not wait
-  /// for other parts of a pipeline. Communicates: one all-reduce, or two in a pipeline.
+  /// wrong with the batch, or is empty. `busy` is the number of seconds in which this rank did not
+  /// wait for other parts of a pipeline. Communicates: one all-reduce, or two in a pipeline.
   totals add_up(std::int64_t step, std::uint64_t hash, std::string const& fault,
                 double busy) const {
     auto const& mesh = model_->mesh();

@@ -20,7 +20,8 @@
 // the squared norms in the order of the net's layers. So the sums depend neither on the number of
 // stages nor on which rank has which parameter. If the plan delays gradients, the updates, the norm
 // and clipping use the gradients of earlier steps (update_numbers.hpp). With mixtures of experts,
-// another all-reduce compares the batches before the passes: other batches move other rows.
+// another all-reduce before the passes checks that all ranks have the same batch: ranks with
+// different batches would send other rows than are expected.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its updates, so their time counts in the seconds of the next step.
@@ -137,8 +138,8 @@ class trainer {
   auto& delayed() { return programs_.walker().delayed(); }
   /// Returns the first step whose gradient an update may take, if gradients are delayed.
   std::int64_t first_gradient() const { return numbers_.first(); }
-  /// Says that code other than step() has written the delayed gradients after continue_after().
-  /// `first` is the first_gradient() of the training that they are from.
+  /// Call this if other code than step() has written the delayed gradients after continue_after().
+  /// `first` is the first_gradient() of the training that made these gradients.
   void continue_delayed(std::int64_t first) { numbers_.set_first(first); }
   /// Returns a text for continue_squares(): how many squared gradients AdamW has averaged for each
   /// parameter. Parameters whose updates have all squared a gradient are left out. Call

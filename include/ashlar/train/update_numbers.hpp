@@ -41,8 +41,8 @@ class update_numbers {
   /// there were any, are lost.
   std::int64_t first() const { return first_; }
   void set_first(std::int64_t step) { first_ = step; }
-  /// Sets the delayed gradients to zero before step number `step`, which is then the first step
-  /// whose gradients the training has.
+  /// Sets the delayed gradients to zero before step number `step`. From now on, this step is the
+  /// first one whose gradients the training has.
   template <class Processor>
   void forget(nn::delayed_gradients<Processor>& delayed, std::int64_t step) {
     delayed.clear();

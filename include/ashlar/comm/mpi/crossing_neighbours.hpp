@@ -64,7 +64,8 @@ class crossing_neighbours {
   crossing_neighbours(crossing_neighbours const&) = delete;
   crossing_neighbours& operator=(crossing_neighbours const&) = delete;
   ~crossing_neighbours() {
-    // An exception ends the crossing. MPI may still write to the peers, so they are never freed.
+    // If the crossing has not ended, an exception destroys this object. MPI may still write to
+    // peers_, so its memory is never freed.
     if (!has_ended_ && !peers_.empty()) keep_forever(std::move(peers_));
   }
 

@@ -67,7 +67,8 @@ class device_queue {
   /// Returns the scratch memory of transfers. Released blocks are reused in stream order.
   cuda::arena& memory() { return memory_; }
   watch::flight_record& record() { return record_; }
-  /// Returns the number of two parts together in the record (comm/watch/both_parts.hpp).
+  /// Returns the number under which the record has the ranks of both parts together
+  /// (comm/watch/both_parts.hpp).
   int both_parts(mesh_part const& a, mesh_part const& b) {
     return both_parts_.number(record_, a, b, world_.rank());
   }

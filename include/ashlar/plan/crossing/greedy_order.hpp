@@ -95,7 +95,7 @@ class greedy_search {
     return set;
   }
 
-  /// Returns a free sender of the task, or -1 if none is free.
+  /// Draws a free sender of the task, preferably one with little load. Returns -1 if none is free.
   constexpr int draw_sender(port_task const& t, scratch<bool> const& sends,
                             scratch<std::int64_t> const& load) {
     std::int64_t most = 0, sum = 0;

@@ -4,9 +4,9 @@
 #pragma once
 
 // An order of the tasks of a crossing (port_task.hpp). One port sends a task as a whole. A task
-// begins when its sender has sent, and all its receivers have received, the tasks that come before
-// it in the order. A task takes as many units of time as it has elements. This is the schedule of
-// the paper on cross-mesh resharding (section 3.2, formula 3).
+// begins when its sender has sent all its earlier tasks and each receiver has received all its
+// earlier tasks. A task takes as many units of time as it has elements. This is the schedule of the
+// paper on cross-mesh resharding (section 3.2, formula 3).
 
 #include <cstdint>
 #include <vector>

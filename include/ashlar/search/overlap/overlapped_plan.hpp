@@ -16,9 +16,9 @@
 //   pricing       Candidates are priced until the next bound is not below the seconds of the best
 //                 plan, or until `most_priced` candidates have been priced.
 //
-// Without recomputation and on up to three axes, the least bound of the candidates is a lower bound
-// of all plans with this number of turns. In all other cases the bound counts only the
-// computations.
+// Without recomputation and on up to three axes, no plan with this number of micro-batches in turns
+// takes fewer seconds than the least bound of the candidates. In all other cases the bound counts
+// only the computations.
 //
 // The serial plan is always priced. Each other priced plan counts as one evaluation in the budget
 // of the watch (algorithm.hpp). When this budget ends, the result is the best plan so far, with the

@@ -162,9 +162,9 @@ class turn_bounds {
     return least;
   }
 
-  /// For each choice of each element, computes the least sum of own and between over the whole
-  /// chain, if the element takes this choice. If `times` times this sum is not below the limit,
-  /// marks the choice in dead_. `behind` is the result of least_behind.
+  /// For each choice of each element, computes the least sum of `own` and `between` over the whole
+  /// chain, if the element takes this choice. Marks the choice in dead_ if this sum, multiplied by
+  /// `times`, is not below the limit. `behind` is the result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {

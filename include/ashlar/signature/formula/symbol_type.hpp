@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The type of symbols (symbol.hpp), functions that add a node to a symbol's graph, and checks of
-// the numbers of its dims.
+// The type of symbols (symbol.hpp), functions that add a node to a symbol's graph, and checks that
+// a symbol has the dims that an operator names.
 
 #include <concepts>
 #include <type_traits>

@@ -144,8 +144,8 @@ class candidate_ranker {
     is_trained_ = true;
   }
 
-  /// Trains the ranker with the trials of one cluster after another, since trials of different
-  /// clusters cannot be compared with each other.
+  /// Trains the ranker with the trials of one space (trial::space) at a time, since trials of
+  /// different spaces cannot be compared with each other.
   void fit_to_spaces(std::vector<trial> list) {
     while (!list.empty()) {
       std::vector<trial> of_one, rest;

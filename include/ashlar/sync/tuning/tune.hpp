@@ -181,7 +181,7 @@ class tuner {
     }
   }
 
-  /// Measures a candidate and returns true, unless it does not fit in memory.
+  /// Measures a candidate and returns true. Returns false if the candidate does not fit in memory.
   bool try_out(candidate const& c) {
     auto const plan = space_.plan_of(c);
     auto const assumed = price_of(program_of(space_, plan, c.division), space_.machine(), true);
