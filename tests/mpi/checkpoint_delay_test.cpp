@@ -27,8 +27,9 @@ namespace search = ashlar::search;
 namespace sync = ashlar::sync;
 namespace train = ashlar::train;
 
-/// Trains for `before` steps with `plan`, then saves, and trains for three more steps. Resumes with
-/// `resumed_with` for three steps. Returns whether the losses and the parameters are equal.
+/// Trains for `before` steps with `plan`, and saves. Then trains for three more steps, both without
+/// a break and in a training that resumes with the plan `resumed_with`. Returns whether the two
+/// trainings have equal losses and parameters.
 bool continues_delayed(ashlar::mesh const& m, search::plan const& plan,
                        search::plan const& resumed_with, int before) {
   shared_folder const f;

@@ -295,8 +295,8 @@ TEST_CASE("lazy Adam moves only the rows of a step") {
   auto const m = mesh_by_rank();
   auto const plain = search::data_parallel(net_problem, m.topology(), m.machine());
   auto const in_rows = sync::rows{}(net_problem, plain, m.machine());
-  // If every step reads one row of each table and no weight decays, only that row has a gradient.
-  // AdamW changes no other row then, so both optimizers give the same bits.
+  // If all steps read only the first row of each table, the other rows never have a gradient. So
+  // without weight decay AdamW does not change them, and both optimizers give the same bits.
   CHECK(same_bits(trained<double>(m, in_rows, train::adam_w_rows{.lr = 0.1, .weight_decay = 0}, 1),
                   trained<double>(m, plain, train::adam_w{.lr = 0.1, .weight_decay = 0}, 1)));
   CHECK(!same_bits(trained<double>(m, in_rows, train::adam_w_rows{.lr = 0.1}, rows),

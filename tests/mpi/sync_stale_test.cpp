@@ -64,7 +64,7 @@ struct stale_course {
   double evaluated;
 };
 
-/// Trains with a plan. If `pause` is positive, also settles after this number of steps.
+/// Trains with a plan. If `pause` is positive, also calls settle() after this number of steps.
 template <class Optimizer>
 stale_course trained(ashlar::mesh const& m, search::plan const& plan, Optimizer const& optimizer,
                      int pause = 0) {

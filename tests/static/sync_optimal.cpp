@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Checks that the compiler chooses strategies of gradient synchronization for a net of twelve
-// layers, with and without a memory limit, and that it assigns parameters to owners. Both must be
-// possible within the compiler's default limits.
+// layers, with and without a memory limit, and that it assigns parameters to owners. All this must
+// be possible within the compiler's default limits.
 
 #include <ashlar/sync/optimal.hpp>
 

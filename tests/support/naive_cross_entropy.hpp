@@ -55,7 +55,8 @@ inline operation cross_entropy(int rank) {
           1e-9};
 }
 
-/// Computes the gradient of the logits from (logits, targets, gradient of the loss).
+/// Returns the operation that computes the gradient of the logits from (logits, targets, gradient
+/// of the loss).
 inline operation cross_entropy_gradient(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);

@@ -41,7 +41,7 @@ void for_each_number_comparison(Visit const& visit) {
   visit("equal(a, x)", "equal", [](auto const& x, double a) { return are_equal(a, x); });
 }
 
-/// Numbers to compare with. bfloat16 has only the last one.
+/// Numbers to compare with. Only the last one is exact in bfloat16.
 inline constexpr double compared_numbers[] = {0.3, -1.0 / 3, 100.3, 1e-3, -2.5};
 
 /// Returns a matrix with three columns. Row i has the bfloat16 value that is nearest to number i of

@@ -80,7 +80,8 @@ class counting_worker {
   stale_read_counts counts;
 
  private:
-  /// Returns for each worker how many of its gradients the values contain.
+  /// Returns for each worker how many of its gradients the values contain. Counts the read as torn
+  /// if the values do not all contain the same gradients.
   std::vector<std::int64_t> contained_in(std::span<std::byte const> bytes) {
     std::vector<float> values(elements);
     std::memcpy(values.data(), bytes.data(), bytes.size());

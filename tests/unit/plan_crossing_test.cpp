@@ -269,8 +269,8 @@ TEST_CASE("the number of chunks is that of least seconds") {
     crossing_stage const two{turn % 4, 1e-5 * any(random), 0.3 * any(random)};
     CHECK(crossing_seconds(one, two, best_chunks(one, two, 2000)) <= 1.05 * least(one, two, 2000));
   }
-  // Sends 1 GiB along a chain of four nodes at 10 Gb/s. With many chunks, this takes little longer
-  // than sending 1 GiB over one link.
+  // Sends 1 GiB from one node along a chain of four other nodes, over four links of 10 Gb/s. With
+  // many chunks, this takes little longer than sending 1 GiB over one link.
   port_schedule const s = pipelined_order({5, {{1 << 28, {0}, {1, 2, 3, 4}}}});
   crossing_stage const chain{s.hops, 50e-6, double(1 << 28) * 4 * 0.8e-9};
   int const chunks = best_chunks(chain, none, 1 << 20);

@@ -122,7 +122,8 @@ TEST_CASE("a part waits until it can begin to send the result of its last pass")
   // micro-batches takes 37.99 s, 0.6 % longer than the replay.
   auto const costs = equal(4, 1. / 6, 1. / 6, 1. / 6, 0.25);
   CHECK(replay(interleaved(2, 32, 2), costs).seconds == doctest::Approx(37.75));
-  // Where the link is always busy, waiting costs nothing.
+  // The forward passes keep the links busy all the time, so the waiting of the parts does not make
+  // the step longer.
   auto const slow = equal(4, 1, 1, 1, 1.5);
   CHECK(replay(gpipe(4, 16), slow).seconds == 73.5);
 }

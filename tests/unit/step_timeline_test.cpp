@@ -125,9 +125,9 @@ TEST_CASE("encoding and decoding are never hidden behind computations") {
       p.wire = ashlar::wires::bf16;
     }
   c.m.memory_bandwidth = 64;
-  // A weight has 64 elements. Encoding takes 6 bytes of memory traffic per element and decoding 10,
-  // so its addends are encoded in 6 s and decoded in 10 s, and its sums in 3 s and 10 s. The link
-  // carries 2 times 64 bytes in 32 s. A bias takes an eighth of all this.
+  // Encoding takes 6 bytes of memory traffic per element, and decoding takes 10. A weight has 64
+  // elements. So the addends of a weight are encoded in 6 s and decoded in 10 s, and the sums in
+  // 3 s and 10 s. The link carries 2 times 64 bytes in 32 s. A bias takes an eighth of all this.
   double const coding = 2 * (29 + 29 / 8.0), link = 2 * (32 + 32 / 8.0);
   auto const serial = c.build();
   CHECK(serial_seconds(serial, c.m).seconds() == doctest::Approx(600 + coding + link));

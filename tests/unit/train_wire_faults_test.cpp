@@ -142,7 +142,7 @@ TEST_CASE("averages of squares are corrected by the number of squares in them") 
   sent.continue_after(wired, frozen);
   CHECK(updates(wired, 11, 12) == 3);
   // Another training has squared the gradients of all ten steps, so the text of its checkpoint is
-  // empty. Then it begins to send one bit.
+  // empty. From step 11 on, its wire sends one bit per element.
   sent.continue_after(wired, "");
   CHECK(updates(wired, 11, 12) == 10);
   CHECK(scale.keeps_squares);

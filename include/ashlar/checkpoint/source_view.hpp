@@ -28,9 +28,9 @@ struct source_view {
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
-  /// The tensor to read instead if the files do not have `tensor`, or an empty text. This tensor is
-  /// read only if the views read every tensor in the files that has the extents `expected`. A
-  /// tensor that they do not read could be `tensor` under another name.
+  /// The tensor to read instead if the files do not have `tensor`, or an empty text. It is not read
+  /// if the files have another tensor with the extents `expected` that no view reads: that tensor
+  /// could be `tensor` under another name.
   std::string otherwise;
   std::string advice;  ///< a sentence for the error if the files do not have the tensor, or ""
 };

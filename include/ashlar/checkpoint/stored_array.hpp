@@ -39,7 +39,8 @@ stored_array array_like(std::string name, Tensor const& x, element_type type, vo
   return {std::move(name), type, x.extents(), x.placement(), x.mesh().as_part(), shard};
 }
 
-/// Returns the box that a rank of the whole mesh holds, which is empty outside of the part.
+/// Returns the box of array `a` that a rank of the whole mesh holds. The box is empty if the array
+/// does not lie on this rank.
 inline box box_of(stored_array const& a, int rank) {
   int const at = position_in(a.part, rank);
   if (at < 0) return empty_box(a.extents.rank());

@@ -46,8 +46,8 @@ class state_index {
   /// Returns false if the table would be too large. Callers must then use placement_graph::find.
   constexpr bool usable() const { return state_.size() != 0; }
 
-  /// Returns the state number of a placement, or -1 if the graph does not contain it. Expects a
-  /// placement on the graph's mesh of a tensor of the graph's rank.
+  /// Returns the state number of a placement, or -1 if the graph does not contain it. Expects that
+  /// the mesh of the placement and the number of dims of its tensor are those of the graph.
   constexpr int find(placement const& p) const { return state_.data()[place(p)]; }
 
  private:

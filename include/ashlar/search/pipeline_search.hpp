@@ -57,7 +57,8 @@ class pipeline_search {
     for (auto& s : schedules_) s.in_flight = options.in_flight;
   }
 
-  /// Adds the candidates of a chain. Throws ashlar::error if a requested number is not possible.
+  /// Adds the candidates of a chain. Throws ashlar::error if the chain or the mesh cannot be
+  /// divided into a requested number of stages, or if the chain has too many micro-batches.
   void add(basic_problem<N> described) {
     auto const& net = nets_.emplace_back(std::move(described));
     check_program_length(1, net.micro_batches);  // orders of passes would be too long, too

@@ -32,7 +32,7 @@ class row_bounds {
   using model_type = chain_model<N, role_moves>;
 
   /// Finds the choices that can be part of a plan whose weight (seconds, plus a tiny amount per
-  /// collective) is at most `upper`. `all` is a model of the chain without dropped choices.
+  /// collective) is at most `upper`. `all` is a model of the chain that still has all choices.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),

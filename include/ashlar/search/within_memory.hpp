@@ -206,8 +206,9 @@ class recomputation_search {
   constexpr std::vector<needed> all_by_need() {
     return {need_of({net_.recomputed, std::max(net_.recomputed, net_.segments)})};
   }
-  /// Removes the number with the least bound from the ranges and returns it. Halves only the ranges
-  /// that may contain it, because a net may have thousands of segments.
+  /// Removes the number of recomputed segments that has the least bound from `ranges`. Returns the
+  /// number and its bound. Halves only the ranges that may contain this number, because a net may
+  /// have thousands of segments.
   constexpr needed next_by_need(std::vector<needed>& ranges) {
     for (;;) {
       auto const best = std::min_element(

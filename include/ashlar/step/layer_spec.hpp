@@ -91,7 +91,7 @@ struct block_spec {
 ///   gradients_only   one computation of the parameters' gradients; dx is not needed
 enum class backward_form : signed char { whole, separable, halves, gradients_only };
 
-/// Returns whether the backward pass computes the parameters' gradients by themselves.
+/// Returns whether the parameters' gradients are a separate computation of the backward pass.
 constexpr bool has_own_weight_gradient(backward_form form) {
   return form == backward_form::halves || form == backward_form::gradients_only;
 }

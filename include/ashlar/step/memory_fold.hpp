@@ -122,7 +122,7 @@ struct branch_so_far {
 template <int N>
 class memory_fold {
  public:
-  /// Makes an object for plans on `ranks` ranks that recompute the first `again` segments. A
+  /// Makes an object for plans that use `ranks` ranks and recompute the first `again` segments. A
   /// segment is a part of the layer chain, such as one copy of the layers in nn::repeat.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
@@ -212,8 +212,8 @@ class memory_fold {
   /// - before: m.residuals before the begin of the residual was added
   /// - behind: m.residuals afterwards
   ///
-  /// If the begin adds no bytes of the forward pass, `forward` of the result is -1, and `next` then
-  /// leaves these bytes as they are.
+  /// If the begin adds no bytes of the forward pass, `forward` of the result is -1. This value
+  /// tells `next` not to change m.residuals.forward.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;

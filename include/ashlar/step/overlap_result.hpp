@@ -17,8 +17,8 @@ inline namespace step {
 struct overlap_options {
   std::int64_t limit = 0;  ///< the most bytes that a rank may use; 0 means no limit
   bool buckets = true;     ///< whether gradients may share messages (buckets.hpp)
-  /// How gradients are divided into buckets, if they may share messages. A division of a given size
-  /// is used even if the step is not faster with it.
+  /// How gradients are divided into buckets, if they may share messages. A division by_bytes or
+  /// by_number is used even if it does not make the step faster.
   bucket_rule division{};
   /// Whether parameters may be renewed at the start of the next step (renewal_first.hpp).
   bool renews_first = true;

@@ -112,7 +112,7 @@ constexpr bool has_pending(program const& p) {
 /// program use the same link, this is only the division of best_buckets. If they use the link
 /// within nodes and the link between nodes, transfers of several buckets overlap, which
 /// best_buckets does not count. So buckets of fixed sizes are tried, too. They are also tried for
-/// delayed gradients, since small buckets let other moves pass.
+/// delayed gradients, since other moves can run between small buckets.
 constexpr std::vector<bucket_numbers> divisions_to_try(program const& p, machine const& m) {
   std::vector<bucket_numbers> list{best_buckets(p, m)};
   bool uses[2]{};

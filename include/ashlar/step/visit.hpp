@@ -112,9 +112,10 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
   }
 }
 
-/// Calls the visitor for the redistribution at the boundary between two elements in one phase: of
-/// the activation from placement y to x, or of its gradient from dx to dy. `extents` are the
-/// extents of this tensor.
+/// Calls the visitor for the redistribution at the boundary between two elements in phase `when`.
+/// In a forward phase, the activation moves from the placement y of the first element to x of the
+/// second one. In the backward phase, its gradient moves from dx to dy. `extents` are the extents
+/// of the tensor that moves.
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
                               placement const& to, Visitor&& visit) {

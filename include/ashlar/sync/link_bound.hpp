@@ -35,7 +35,7 @@ struct busy_links {
   }
 };
 
-/// Returns the same machine with messages that take no time.
+/// Returns the same machine with links without latency: a message takes only the time of its bytes.
 constexpr machine without_latency(machine m) {
   for (auto* l : {&m.intra, &m.inter}) l->alpha = 0;
   for (auto* links : {&m.intra_of, &m.inter_of})

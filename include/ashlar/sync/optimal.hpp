@@ -35,8 +35,8 @@ struct optimal_options {
 
 /// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
 /// `m`, and a bound of how much faster other strategies can be. If the plan has plain steps, memory
-/// is counted as if the errors of wires existed in plain steps too. Communicates nothing. Throws
-/// ashlar::error in these cases:
+/// is counted as if the wires kept their encoding errors in plain steps too. Communicates nothing.
+/// Throws ashlar::error in these cases:
 ///
 ///   - `chosen` is a plan of another net, has wires or has gradients in rows.
 ///   - No strategies are found that fit in the memory of the machine (0: no limit). If the net has

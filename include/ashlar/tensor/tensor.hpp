@@ -141,7 +141,7 @@ void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, pl
 
 /// Returns a shard of box `b` in the memory of the mesh. Its elements are not initialized. The
 /// shard of a tensor without dims has room for one element on ranks outside of the mesh, too:
-/// reductions of empty shards write it there, and nobody reads it.
+/// reductions of empty shards write this element, and nobody reads it.
 template <class Processor>
 std::shared_ptr<void> new_shard(basic_mesh<Processor> const& m, shape const& extents,
                                 placement const& p, box const& b, std::size_t element_size) {

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The data of a training step if each rank passes only the part that its placements need:
+// The data of a training step of which each rank passes only the part that its placements need:
 //
 //   auto const& part = trainer.part();                  // the boxes of a micro-batch
 //   trainer.step(train::local_batch<>{inputs, targets});

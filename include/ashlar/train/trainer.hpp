@@ -125,9 +125,10 @@ class trainer {
       });
     });
   }
-  /// Calls f(name, rows, shard) for each array of the errors of wires with feedback, which are zero
-  /// after continue_after() (wire_arrays.hpp). Only a training with the same plan on the same mesh
-  /// can use them. There are none while steps are plain (plan::plain_steps).
+  /// Calls f(name, rows, shard) for each array that the wires (formats in which gradients are sent)
+  /// keep between steps (wire_arrays.hpp). These arrays are zero after continue_after(). Only a
+  /// training with the same plan on the same mesh can use them. There are none while steps are
+  /// plain (plan::plain_steps).
   template <class F>
   void for_each_wire_array(F f) {
     if (!search::is_plain_step(model_->plan(), std::max<std::int64_t>(step_ - 1, 0)))

@@ -42,8 +42,8 @@ constexpr target_distribution<T> smoothed_target(double smoothing, std::int64_t 
 
 template <class T>
 ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_t target) {
-  // The difference of the two logits is small and exact if both are large. maximum + log(sum) would
-  // be rounded to the spacing of large numbers.
+  // If the two logits are large and close together, their difference is exact. maximum + log(sum)
+  // would be rounded to the spacing of large numbers.
   return target < 0 ? T(0) : std::log(sum) - (target_logit - maximum);
 }
 

@@ -65,7 +65,7 @@ inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void 
   return whole ? row * (stream_row_from / stream_whole_row_from) : row;
 }
 
-/// Copies the elements of a canonical loop. `part_of` is that of copy_strided.
+/// Copies the elements of a canonical loop. `part_of` has the same meaning as in copy_strided.
 template <class T>
 void copy_loop(strided_loop loop, T const* src, T* dst, std::int64_t part_of) {
   constexpr std::int64_t size = sizeof(T);

@@ -118,8 +118,8 @@ constexpr double between_runs(graph const& g, node const& n) {
 /// the host computes the pass (tensor/evaluate.hpp). `placed` are the nodes that are computed into
 /// memory of the caller, and `added` the nodes that are added to sums. Only nodes i for which
 /// counts(i) is true are counted. The function alike(i, k) is called for nodes i and k whose whole
-/// tensors have equal sizes. It says whether their shards have equal sizes, too, because only then
-/// may node i overwrite node k.
+/// tensors have equal sizes. It says whether their shards have equal sizes, too. Node i may
+/// overwrite node k only if they have.
 template <class Counts, class Alike>
 constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
                                 inplace_vector<int, max_nodes> const& placed,

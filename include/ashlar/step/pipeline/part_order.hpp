@@ -35,8 +35,8 @@ struct part_line {
   lowered_line line;
 };
 
-/// Returns the lines of the part at `position`. `lines` are in the common order. Lines of other
-/// parts may be missing.
+/// Returns the lines of the part at `position`. `lines` are in the common order. They may lack the
+/// passes of other parts, and transfers between other parts.
 inline std::vector<part_line> order_of_part(std::vector<lowered_line> const& lines, int position,
                                             bool receives_ahead) {
   std::vector<part_line> made;

@@ -251,9 +251,9 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
 }
 
 /// Returns when the last pass of each position ends, as in replay(s, costs, skips), or an empty
-/// list if its timeline is not complete. This takes less time than replay, because passes run in
-/// any order that is possible: each link has one sender, so no time depends on which of two parts
-/// is looked at first.
+/// list if its timeline is not complete. This function is faster than replay, because it does not
+/// compute the passes of different parts in the order of time. Their order does not change the
+/// result, since each link has one sender.
 constexpr std::vector<double> ends_of(schedule const& s, pipeline_costs const& costs,
                                       skip_transfers const& skips = {}) {
   scratch<std::size_t> next(s.order.size());

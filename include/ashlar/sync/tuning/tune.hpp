@@ -128,7 +128,7 @@ class tuner {
     if (o_.starts_optimal) try_optimum();
     train();
     // After a round without a trial, the next round may find a candidate that fits, or the space
-    // may be exhausted. So the loop ends only after three such rounds.
+    // may be exhausted. So the loop ends early only after three such rounds in a row.
     for (int empty = 0; done_ < o_.trials && empty < 3;) {
       auto const before = own_.size();
       try_best_of(elite(proposals()));
