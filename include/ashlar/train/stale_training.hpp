@@ -178,7 +178,8 @@ class stale_training {
     first_step_ = steps_ = step;
     earlier_.clear();
   }
-  /// Continues the numbers of squares of earlier, synchronous steps (trainer::continue_squares).
+  /// Continues with the numbers of squared gradients that AdamW has averaged in earlier,
+  /// synchronous steps (trainer::continue_squares).
   void continue_squares(std::string const& text) { earlier_.continue_after(*model_, text); }
   /// Returns the numbers of squares after the last step, also of parameters that other ranks own.
   std::string numbers_of_squares() const {
