@@ -25,7 +25,7 @@ cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/expected_texts.cmake")
 compile_command(command)
-# Only without a limit does an error in a nested template name the file that used the template.
+# Without a limit on the backtrace, an error in a nested template names the file that uses it.
 list(APPEND command -fdiagnostics-color=never -ftemplate-backtrace-limit=0)
 
 set(ENV{LC_ALL} C) # plain quotes and English messages

@@ -296,7 +296,7 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   watch::inquiry question(pair, wanted, high);
   std::atomic<bool> is_done = false;
   auto const own = at(1, 4, 2);
-  // Rank 1 asks, and rank 0 answers with this report. If `answer` is null, rank 0 does not answer.
+  // Rank 1 asks, and rank 0 answers with the report `answer`, or not at all if `answer` is null.
   auto const ask = [&](watch::rank_report const* answer) {
     question.ask(
         own,

@@ -68,9 +68,9 @@ TEST_CASE("no pair of placements is cheaper") {
           double best = 1e300;
           for (auto const& a : all)
             for (auto const& b : all) {
-              // The tensor may cross as several addends only if it has addends on the source. The
-              // other addends of a partial target are zeros, which the target adds after the
-              // crossing.
+              // The tensor may cross as several addends only if it has addends on the source.
+              // Otherwise it crosses as one tensor. If the target needs several addends, it adds
+              // zeros as the other addends after the crossing.
               if ((a.has_partial() && !all[i].has_partial()) ||
                   detail::addends_of(a, source.axes) != detail::addends_of(b, target.axes))
                 continue;

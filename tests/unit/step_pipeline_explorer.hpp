@@ -227,7 +227,8 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
 
 }  // namespace pipeline_explorer
 
-/// Returns whether some placement of the receives lets all passes run without buffers.
+/// Returns whether all passes can run, without buffers, if each part may receive at any time
+/// between two of its passes.
 inline bool some_run_ends(ashlar::pipelines::schedule const& s) {
   return pipeline_explorer::free_receives(s).some_run_ends();
 }

@@ -40,7 +40,7 @@ skip_transfers draw_skips(int stages, std::mt19937& random) {
 /// Returns a description of what is wrong with a common order, or an empty text.
 std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
                            std::vector<lowered_line> const& lines) {
-  // The transfers so far: the stage that receives, forward, micro-batch, skip.
+  // The transfers so far, each as (receiving stage, whether it is forward, micro-batch, skip).
   std::set<std::tuple<int, bool, int, int>> there;
   std::vector<std::vector<action>> passes(static_cast<std::size_t>(s.positions));
   lowered_line const* last = nullptr;

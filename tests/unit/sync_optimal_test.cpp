@@ -113,7 +113,8 @@ struct compared_problems {
   int all = 0, limited = 0, tied = 0, recomputing = 0;
 };
 
-/// Compares the optima of random problems, with and without memory limits, with all assignments.
+/// Compares the optima of random problems with the best of all assignments of strategies. Does so
+/// with and without memory limits.
 compared_problems compare_optima(unsigned seed, int rounds, bool recomputes) {
   random_cases random(seed);
   compared_problems compared;

@@ -77,8 +77,8 @@ class model {
   }
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
-  /// Returns the extents of the context of a micro-batch, which is a part of the batch beside the
-  /// input (layer_spec::context). Returns a shape without dims if no layer reads one.
+  /// Returns the extents of a micro-batch's context. The context is a part of the batch beside the
+  /// input (layer_spec::context). Returns a shape without dims if no layer reads a context.
   shape const& context_extents() const { return state_->context; }
   /// Returns how many elements the input and the context of one micro-batch have together.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }

@@ -128,8 +128,9 @@ constexpr redistribution_plan plan_encoded(shape const& extents, int element_siz
   return plan;
 }
 
-/// Returns how many numbers the busiest rank keeps for a step between two runs, if the wire has
-/// error feedback: the errors of all that it encodes. With the wire power_sgd, the first step keeps
+/// Returns how many numbers the busiest rank keeps between two runs of a step. If the wire has
+/// error feedback, these are the errors of all elements that the rank encodes. Without error
+/// feedback, the rank keeps none. With the wire power_sgd and error feedback, the first step keeps
 /// the second factor, and the second step keeps the errors.
 constexpr std::int64_t kept_elements(redistribution_step const& s, shape const& extents,
                                      topology const& t) {

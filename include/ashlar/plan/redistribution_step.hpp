@@ -231,9 +231,9 @@ constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
 
 /// Returns the traffic by which the cost model prices a step between p ranks to or from an owner.
 /// The result is the traffic that the owner sends or receives, since the owner is the busiest rank.
-/// `from` and `to` have the sizes of shards before and after the step. Ranks that hold no elements
-/// do not count. `hands_over` says that one owner hands the tensor to another owner. If splits are
-/// uneven, the result may be more than the true traffic, but never less.
+/// `from` and `to` have the sizes of the shards before and after the step. Along an owned axis,
+/// only the owner's shard counts. `hands_over` says that one owner hands the tensor to another
+/// owner. If splits are uneven, the result may be more than the true traffic, but never less.
 constexpr traffic owner_traffic(collective kind, int p, bool hands_over, shard_elements const& from,
                                 shard_elements const& to) {
   if (p <= 1) return {};

@@ -174,8 +174,8 @@ class cut_search {
     double bound = 0;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k)
       bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k], cut[k + 1]));
-    // The busiest part takes at least the average over all parts. At each cut, a crossing takes the
-    // place of a redistribution, so the average leaves out as many of the costliest ones.
+    // The busiest part takes at least the average over all parts. Each cut removes redistributions
+    // at one place. The average leaves out those of the costliest places, one place for each cut.
     auto const all = net_.stage(0, net_.units(), false);
     double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
     return std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);

@@ -93,9 +93,9 @@ class chain_memory {
 
   /// Returns what next() takes as `outside` for the end of a residual block: the bytes that the
   /// blocks around this block keep in memory after its end. `before` and `behind` are the members
-  /// `residuals` of two results of next(): for the element before the block's begin, and for the
-  /// begin itself. If the begin adds no bytes of the forward pass, `forward` of the result is -1,
-  /// and next() then leaves these bytes as they are.
+  /// `residuals` of two results of next(): of the result for the element before the block's begin,
+  /// and of the result for the begin itself. If the begin adds no bytes of the forward pass,
+  /// `forward` of the result is -1. This value makes next() leave `residuals.forward` as it is.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);

@@ -78,9 +78,9 @@ constexpr void check_joint(basic_problem<N> const& net, int i) {
                    "dim.");
 }
 
-/// Throws if the three elements of the branch that contains element i do not name each other in
-/// their order, if one of its nets is empty, if a segment begins inside it, or if its extents do
-/// not fit.
+/// Checks the branch that contains element i. Throws if its begin, its turn and its end do not name
+/// each other, in this order, as `partner`. Also throws if one of its two nets is empty, if a
+/// segment begins or ends inside the branch, or if its extents do not fit.
 template <int N>
 constexpr void check_branch(basic_problem<N> const& net, int i) {
   auto const refuse = [&](char const* why) {

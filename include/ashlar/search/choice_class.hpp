@@ -118,8 +118,8 @@ struct choice_class {
   }
 };
 
-/// Selects the further conditions that a choice must meet to replace another choice that needs at
-/// least as much memory.
+/// Selects the conditions, in addition to those on memory, under which one choice may replace
+/// another one:
 ///   weight       Its weight must not be larger.
 ///   boundaries   Its placements at the boundaries must be the same.
 struct compared {

@@ -159,11 +159,11 @@ class cut_bounds {
     return bound;
   }
 
-  /// Let the number of a cut be the largest of_stage of its stages. Returns a lower bound of the
-  /// numbers of all cuts into `parts` stages, or `least` if some cut has a number of at most
-  /// `least`. If pieces are added at either end of a range of pieces, its of_stage does not fall.
-  /// So one cut shows whether any cut stays within a given number: the cut in which each stage,
-  /// from the first on, is as long as this number permits.
+  /// Let the value of a cut be the largest of_stage() of its stages. Returns a lower bound of the
+  /// values of all cuts into `parts` stages, or `least` if some cut has a value of at most `least`.
+  /// A range of pieces that is extended at either end does not get a smaller of_stage(). So it is
+  /// enough to try one cut to see whether any cut has at most a given value: the cut in which each
+  /// stage, from the first on, is as long as the given value permits.
   double least_largest(sums const& s, int parts, double least) const {
     int const n = static_cast<int>(pieces_.size());
     auto const possible = [&](double most) {

@@ -43,9 +43,10 @@ inline std::string layer_word(std::string name) {
   return name.empty() || name == "block" ? "layer" : name;
 }
 
-/// Returns the words that may stand for elements from `element` on, which is a cutting point. If a
-/// copy of the repeated block begins there and ends before element `last`, the first word is
-/// `block`. The last word is any of the others: residual, branch, or the name of one element.
+/// Returns the words that may stand for the elements from `element` on. Expects that the chain may
+/// be cut before `element`. If a copy of the repeated block begins there and ends before element
+/// `last`, the first word is `block`. The last word is `residual`, `branch`, or the name of one
+/// element.
 template <int N>
 std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks const& blocks,
                                 int element, int last) {

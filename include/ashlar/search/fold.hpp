@@ -32,7 +32,8 @@ struct fold {
 
 namespace detail {
 
-/// Returns how often the sequence of `period` elements from `first` on occurs in a row.
+/// Returns how many copies of one sequence follow each other. The first copy consists of the
+/// `period` elements from `first` on.
 inline int repetitions(std::vector<foldable> const& list, int first, int period) {
   int const n = static_cast<int>(list.size());
   auto const at = [&](int i) -> foldable const& { return list[static_cast<std::size_t>(i)]; };

@@ -46,7 +46,8 @@ struct dim_exchange {
 
   /// Returns whether this change of dims turns `row` into `with` and also `other_row` into
   /// `other_with`. The two pairs are placements of tensors with the same dims, such as x and dx.
-  /// The first pair is checked twice, because the second pair may have set the change.
+  /// The first pair is checked again at the end, because the second pair may have set `from` and
+  /// `to`.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);

@@ -53,8 +53,9 @@ struct stage_bytes {
   std::int64_t lasting = 0;  ///< part of `one` that is held for the whole step
   std::int64_t held = 0, waiting = 0;
   std::int64_t fresh = 0;  ///< part of `waiting` that is not part of `held`
-  /// Says whether a tied parameter arrives from another part and is redistributed before the first
-  /// forward pass reads its input.
+  /// Says whether the stage has the later use of a tied parameter whose first use is in another
+  /// stage. The parameter counts as if it came from another part and were redistributed before the
+  /// stage's first forward pass reads its input.
   bool tied = false;
 };
 

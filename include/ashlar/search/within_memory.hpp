@@ -237,9 +237,10 @@ class recomputation_search {
 
 }  // namespace detail
 
-/// Returns the plan of least predicted seconds among the plans that need at most machine.memory
-/// bytes per rank. Arguments are those of `optimal`. Throws ashlar::error if no plan that fits is
-/// found; the message states the least memory that was found.
+/// Returns the fastest plan found, by predicted seconds, among the plans that need at most
+/// machine.memory bytes per rank. If its gap is 0, no plan that fits is faster. Arguments are those
+/// of `optimal`. Throws ashlar::error if no plan that fits is found; the message states the least
+/// memory that was found.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,

@@ -157,9 +157,9 @@ struct layer_spec {
   /// the place of the last extent of x. 0 means that the layer keeps none.
   std::int64_t cached_values = 0;
   /// True if the layer has parameters for the positions of tokens, and its passes count the
-  /// positions of new tokens from the number of tokens in nn::pass::cache. A net cannot generate
-  /// tokens if it has a layer whose parameters depend on the number of tokens and for which this is
-  /// false.
+  /// positions of new tokens from the number of tokens in nn::pass::cache. If this is false for a
+  /// layer whose parameters depend on the number of tokens, a net with this layer cannot generate
+  /// tokens.
   bool continues_positions = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };

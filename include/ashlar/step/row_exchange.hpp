@@ -40,7 +40,7 @@ struct rows_load {
 };
 
 /// An exchange of the rows of one parameter. It says along which axes ranks add up their rows, how
-/// many ranks these are, and how many rows are predicted for the rank that has most.
+/// many ranks these are, and how many rows are predicted before and after the exchange.
 struct row_exchange {
   axis_list axes;
   int members = 1;

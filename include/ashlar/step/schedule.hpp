@@ -10,8 +10,8 @@
 //   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, which
 //                                    is replicated, -> x),
 //                                    its parameters store -> use, its statistics
-//   recompute, before the backward   those of phase forward that communicate, without
-//   pass of a recomputed segment's   y of the element before -> x for the segment's first element
+//   recompute, before the backward   those of phase forward that communicate. But the x of the
+//   pass of a recomputed segment's   segment's first element does not move again
 //   last element
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
 //                                    its parameters store -> use, if the backward pass reads them

@@ -29,7 +29,7 @@
 
 namespace ashlar::sync {
 
-/// How evenly elements, or other numbers, are dealt out to owners.
+/// How evenly numbers, such as the numbers of elements of parameters, are dealt out to owners.
 struct owner_balance {
   std::int64_t most = 0;   ///< what the busiest owner has
   std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings

@@ -40,8 +40,8 @@ struct parameter_option {
   search::parameter_choice placements;
   double seconds = 0;        ///< seconds of the redistributions in a step
   std::int64_t lasting = 0;  ///< bytes that are held for the whole step
-  // Of the phases forward, backward, synchronize and renew, and then of the same phases of a plain
-  // step if the plan has such steps:
+  // Entries 0 to 3 are for the phases forward, backward, synchronize and renew. Entries 4 to 7 are
+  // for the same phases of a plain step, if the plan has plain steps.
   std::int64_t held[8]{};  ///< bytes that the phase keeps until its end
   std::int64_t most[8]{};  ///< bytes that the phase needs at most
 

@@ -136,9 +136,8 @@ class limited_search {
     return it.seconds + price * double(it.bytes.lasting);
   }
 
-  /// Returns a lower bound of the memory of any choice, not counting lasting bytes. It is computed
-  /// as if each element needed the least of every other kind of memory that any of its options
-  /// needs.
+  /// Returns a lower bound of the memory of any choice, not counting lasting bytes. For each other
+  /// kind of memory, an element counts with the least bytes that any of its options needs.
   constexpr std::int64_t memory_beside_lasting() const {
     std::vector<search::element_bytes> least;
     for (auto const& list : options_.lists) {

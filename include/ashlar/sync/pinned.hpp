@@ -22,7 +22,8 @@
 namespace ashlar::sync {
 namespace detail {
 
-/// Returns the parameters that a name stands for: flag [i][k] is set for parameter k of element i.
+/// Returns the parameters that a name stands for: flag [i][k] says whether parameter k of element i
+/// is one of them. For the later use of a tied parameter, the flag of its first use is set.
 template <int N>
 std::vector<std::vector<bool>> named_parameters(search::basic_problem<N> const& net,
                                                 std::string_view name) {

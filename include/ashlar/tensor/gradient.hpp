@@ -174,8 +174,9 @@ class gradient_of_function {
 
   /// Returns y = f(x...) and the gradients of the sum of all elements of y, one for each operand.
   /// Communicates nothing. Throws ashlar::error if an operator is not local, if extents do not fit,
-  /// if the function does not use an operand, if the operands are on different meshes, if one is
-  /// routed, or if the type of the other operands cannot represent an integer exactly.
+  /// or if the function does not use an operand. Also throws if the operands are on different
+  /// meshes, if one of them is routed, or if an operand of integers has a value that the type of
+  /// the other operands cannot represent exactly.
   template <distributed... X>
   auto operator()(X const&... x) const {
     using first = std::tuple_element_t<0, std::tuple<X...>>;

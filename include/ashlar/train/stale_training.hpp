@@ -179,7 +179,8 @@ class stale_training {
     first_step_ = steps_ = step;
     earlier_.clear();
   }
-  /// Continues the numbers of squares of earlier, synchronous steps (trainer::continue_squares).
+  /// Continues with the numbers of squared gradients that AdamW has averaged in earlier,
+  /// synchronous steps (trainer::continue_squares).
   void continue_squares(std::string const& text) { earlier_.continue_after(*model_, text); }
   /// Returns, as a text, how many squared gradients the optimizer's averages contain after the last
   /// step (sent_gradient.hpp), also for parameters that other ranks own.

@@ -16,8 +16,8 @@
 //
 // The ranks of a node share its interface. Inside a node, each rank has a link of its own. A
 // message costs its latency both on the rank that sends it and on the rank that receives it. So in
-// one period, the latency of a stage is the latency of a message times the most messages that one
-// rank sends, or that one rank receives.
+// one period, in which a chunk moves on by one hop (port_schedule.hpp), the latency of a stage is
+// the latency of a message times the most messages that one rank sends, or that one rank receives.
 
 #include <vector>
 

@@ -104,8 +104,9 @@ class turn_bounds {
   }
 
  private:
-  /// The coefficients of the paths of the processor and of the links in a weighted mean. The first
-  /// mean is the processor alone.
+  /// The coefficients of a weighted mean of three paths (see above): the path through the work of
+  /// the processor, and the path through the transfers of each link. The first mean is the path of
+  /// the processor alone.
   struct weight {
     double processor, link[turn_links];
   };

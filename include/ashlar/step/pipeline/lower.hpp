@@ -5,8 +5,8 @@
 
 // Lowers a pipeline schedule to one common order of all passes and transfers. A transfer is a
 // single line, which both its sender and its receiver run. Each part begins its own lines in this
-// order. At any time the parts of the first unfinished line are ready for it, so no part waits for
-// ever, even if every send waits until its receive has begun.
+// order. At any time, the parts that run the first unfinished line are ready for it. So no part
+// waits for ever, even if every send waits until its receive has begun.
 //
 // The order follows the replay (replay.hpp): passes are sorted by the time at which they end, and
 // each transfer comes right after the pass whose result it carries.
