@@ -30,8 +30,9 @@ nn::token_batch const batch{5, 4, 2};
 
 using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
 
-/// A plan that is written by hand: the placements of x and y for each layer of the GPT above. The
-/// other placements are those of the first legal choice with this x and y.
+/// A plan that is written by hand: the placements of x and y for each element of the GPT above,
+/// which is a layer or one end of a residual block. The other placements are those of the first
+/// legal choice with this x and y. The second end of a block gets the choice of the first one.
 using hand_written = std::vector<std::pair<char const*, char const*>>;
 
 search::plan plan_of(plan_source const& plans, hand_written const& lies) {

@@ -67,8 +67,7 @@ struct pipeline_plan {
   pipelines::skip_transfers skips;
   double bubble = 0;   ///< seconds of a step in which the busiest part waits for other parts
   double exposed = 0;  ///< how much shorter the step would be if transfers took no time
-  /// A lower bound of the seconds of every plan with the numbers of stages and micro-batches that
-  /// the search tried.
+  /// A lower bound of the seconds of all pipelines that the options of the search permit.
   double lower_bound = 0;
 
   int micro_batches() const { return chosen.micro_batches; }

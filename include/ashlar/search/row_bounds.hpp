@@ -51,10 +51,10 @@ class row_bounds {
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual block, or several equal blocks with equal neighbours. F is the least cost of a plan
-  /// up to and including an element with some choice. B is the least cost of the later elements. F
-  /// grows along the chain and B shrinks. To compare several blocks, `level` is subtracted from all
-  /// F and added to all B.
+  /// A residual block, or several equal blocks with equal neighbours, which share one result. F and
+  /// B are those of the head of this file, for each choice. F grows along the chain and B shrinks,
+  /// so `level` is subtracted from all F of a block and added to all its B. The members have the
+  /// least F and the least B over the blocks.
   struct place {
     int begin;
     scratch<double> before, after;  ///< F of the begin and B of the end, per choice

@@ -158,7 +158,8 @@ class memory_fold {
     return m;
   }
 
-  /// Adds element i of a branch: its begin, its turn or its end. The arguments are as for `next`.
+  /// Adds element i of a branch: its begin, its end, or its turn, which is the element between its
+  /// first and its second net. The arguments are as for `next`.
   /// When this function adds the begin, it sets `branch.x` and `branch.around`. The caller sets the
   /// other members of `branch` before it adds the begin.
   constexpr memory_so_far next_of_branch(memory_so_far m, int i, element_bytes const* before,
