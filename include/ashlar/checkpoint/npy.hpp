@@ -80,7 +80,8 @@ inline io::npy_header read_npy_header(opened_file const& file) {
 
 /// Writes `x` to a .npy file. Replaces a regular file of this name, whose permissions stay. Expects
 /// a placement without P, and float, double or integers. Throws ashlar::error on every rank if any
-/// rank fails; then the file is as before. Communicates: three reductions of 8 bytes.
+/// rank fails. Then the file is as before, unless only the last act has failed, which makes sure
+/// that the new name survives a loss of power. Communicates: three reductions of 8 bytes.
 template <distributed Tensor>
 void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const& m = x.mesh();
