@@ -193,7 +193,7 @@ class model {
   /// of the pass (nn/pass.hpp). Communicates: redistributions of activations, of their gradients
   /// and of parameters. Throws ashlar::error on every rank, before any communication, if an id or a
   /// target is out of range, or if the loss leaves out targets and a step has several
-  /// micro-batches.
+  /// micro-batches. Throws on a rank outside of mesh(), as predict and evaluate do.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total);
   /// Runs both passes on one micro-batch, like the overload with `total`, and returns this rank's

@@ -76,7 +76,8 @@ class trainer {
   /// data of any rank have wrong sizes or an id or target out of range, or differ between ranks, or
   /// if the loss or the gradient norm is not finite. In the checked mode of the mesh, also throws
   /// if ranks that hold the same part of a parameter have different values after the step. A step
-  /// that throws may have changed the errors that wires with feedback keep.
+  /// that throws may have changed the errors that wires with feedback keep. Throws on a rank
+  /// outside of the model's mesh, before it does anything.
   step_report step(own_batch const& data);
 
   /// Does not compile: the net takes inputs or targets of other types.
@@ -315,6 +316,7 @@ trainer<Model, Optimizer>::~trainer() = default;
 
 template <class Model, class Optimizer>
 step_report trainer<Model, Optimizer>::step(own_batch const& data) {
+  nn::detail::require_here(model_->mesh());
   auto const fault = detail::batch_fault(*model_, data);
   auto const hash_of = [&] {
     return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
@@ -326,6 +328,7 @@ step_report trainer<Model, Optimizer>::step(own_batch const& data) {
 
 template <class Model, class Optimizer>
 step_report trainer<Model, Optimizer>::step_of_part(own_local_batch const& local) {
+  nn::detail::require_here(model_->mesh());
   auto const fault = room_.set(*model_, part_, local);
   auto const hash_of = [] { return std::uint64_t(1); };
   if (!stale_) {  // stale ranks do not wait for others
