@@ -33,6 +33,7 @@
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/recomputed.hpp>
 #include <ashlar/search/schedule_choice.hpp>
+#include <ashlar/step/own_plan.hpp>
 
 namespace ashlar::search {
 
@@ -79,9 +80,11 @@ void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machi
 }  // namespace detail
 
 /// Returns the seconds and bytes of each element of a pipeline on machine `m`. Expects a pipeline
-/// of this problem. The total adds up all stages, so it is not the cost of any one rank.
+/// of this problem, and throws ashlar::error if it has other elements or parameters. The total adds
+/// up all stages, so it is not the cost of any one rank.
 template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
+  require_own_plan("search::breakdown", net, p.chosen);
   auto const chain = chain_of(net, p);
   auto parts = breakdown(chain, p.chosen, m);
   detail::leave_out_cuts(chain, p, m, parts);
@@ -270,6 +273,7 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;
+  require_own_plan("search::explain", net, p.chosen);
   topology const whole = whole_mesh(p);
   auto const share = [&](double s) { return percent_text(p.seconds() > 0 ? s / p.seconds() : 0); };
   std::int64_t sent = 0;
