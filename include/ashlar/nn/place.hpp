@@ -67,7 +67,11 @@ ASHLAR_INLINE error made_for_another_net(std::string const& why);
 /// Throws ashlar::error if a plan does not fit the net's problem.
 ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem);
 
-/// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
+/// Throws ashlar::error if the schedule of a pipeline does not run, or does not fit its stages and
+/// micro-batches.
+ASHLAR_INLINE void check_schedule(search::pipeline_plan const& p);
+
+/// Throws ashlar::error if the stages of a pipeline do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
 /// Returns the description of the pipeline (step/pipeline_part.hpp): the schedule, the stages and
@@ -174,7 +178,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    "same wire.");
 }
 
-ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
+ASHLAR_INLINE void check_schedule(search::pipeline_plan const& p) {
   auto const order = search::schedule_of(p);
   auto const refuse = [](std::string const& why) { throw error("nn::place", why); };
   if (auto const wrong = pipelines::fault_of(order); !wrong.empty())
@@ -185,6 +189,10 @@ ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::proble
   if (order.micro_batches != p.micro_batches())
     refuse("the schedule has " + std::to_string(order.micro_batches) +
            " micro-batches, but the plan has " + std::to_string(p.micro_batches()) + ".");
+}
+
+ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
+  auto const refuse = [](std::string const& why) { throw error("nn::place", why); };
   auto const cuts = search::detail::cutting_points(problem);
   int begin = 0;
   for (auto const& s : p.stages) {
@@ -298,6 +306,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
                                  to_string(p.chosen.mesh) +
                                  ". Set the plan's axis to the number of the axis that the parts "
                                  "divide.");
+  detail::check_schedule(p);  // the mesh of all parts depends on the schedule
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
