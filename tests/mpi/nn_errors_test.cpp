@@ -32,6 +32,17 @@ struct gelu_with_statistic : nn::gelu {
   }
 };
 
+/// A layer whose parameters have names that differ only in the last of their 24 characters.
+struct layer_norm_with_long_names : nn::layer_norm {
+  using nn::layer_norm::layer_norm;
+  search::layer_spec spec(ashlar::shape const& x) const {
+    auto s = nn::layer_norm::spec(x);
+    s.parameters[0].name = "name_of_24_characters_x1";
+    s.parameters[1].name = "name_of_24_characters_x2";
+    return s;
+  }
+};
+
 template <class Net>
 std::string described(Net const& net, ashlar::shape const& input, int micro_batches = 1) {
   return message_of([&] { nn::describe(net, input, micro_batches); });
@@ -96,6 +107,12 @@ TEST_CASE("a layer whose type does not declare the statistics of its spec") {
   CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
         "gelu: the spec has 1 statistics, but the layer's type declares 0. Write template <int "
         "XRank> using statistics = nn::ranks<...>, with the number of dims of each.");
+}
+
+TEST_CASE("a layer whose parameters have one name when they are cut") {
+  CHECK(described(layer_norm_with_long_names(4), {3, 4}) ==
+        "layer_norm: two parameters have the name name_of_24_characters_x, because names are cut "
+        "after 23 characters. Give them shorter names.");
 }
 
 TEST_CASE("batches that are empty") {
