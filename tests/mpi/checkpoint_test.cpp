@@ -249,6 +249,9 @@ TEST_CASE("arrays that cannot be kept together are refused") {
   routed.chosen = 1;
   CHECK(has(said({{"a", f64, routed, whole, m.as_part(), &value}}),
             "\"a\" has shape 2x1/4x3 of routed rows, but files have no routes."));
+  CHECK(message_of([&] {
+          checkpoint::save("nowhere", m, {{"a", f64, {1}, whole, m.as_part(), &value}}, -1);
+        }) == "checkpoint::save: step -1 is negative, but steps count from 0.");
   CHECK_FALSE(fs::exists("nowhere"));
   for (auto const type : {f64, ashlar::element_type::f32, ashlar::element_type::i32,
                           ashlar::element_type::i64, ashlar::element_type::bf16})
