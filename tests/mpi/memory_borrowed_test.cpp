@@ -205,6 +205,10 @@ TEST_CASE("a scalar has its value on the ranks of its part only") {
   if (part.is_here()) CHECK(x.data() == own.data());
   auto const copied = ashlar::from_local<0>(part, {}, sbp<B>{}, std::span(own));
   CHECK(copied.local_elements() == x.local_elements());
+  if (part.is_here()) return;
+  std::vector<double> const three(3);
+  CHECK(has(message_of([&] { ashlar::from_local<1>(part, {3}, sbp<B>{}, std::span(three)); }),
+            "from_local: 3 values on a rank outside of the mesh, which has no values of tensor 3"));
 }
 
 TEST_CASE("an owner is destroyed once, with the last tensor that has the shard") {

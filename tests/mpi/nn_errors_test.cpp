@@ -90,6 +90,10 @@ TEST_CASE("layers that do not fit their input") {
 TEST_CASE("impossible layers") {
   CHECK(message_of([] { nn::repeat(0, nn::gelu()); }) ==
         "nn::repeat: the number of repetitions must be 1 or more.");
+  CHECK(message_of([] { nn::gpt({.layers = 0}); }) ==
+        "nn::gpt: it has 0 layers, but must have 1 or more.");
+  CHECK(message_of([] { nn::tied_gpt({.layers = -1}); }) ==
+        "nn::tied_gpt: it has -1 layers, but must have 1 or more.");
   CHECK(message_of([] { nn::self_attention(10, 4); }) ==
         "nn::self_attention: 4 heads do not divide 10 features. Choose a number of heads that "
         "does.");
@@ -153,7 +157,8 @@ TEST_CASE("plans for another mesh or another net, and empty plans") {
                 message_of([&] { nn::place<double>(takes_five, m, plan); }));
   CHECK(has(message_of([&] { nn::place<double>(nn::embedding(7, 4), m, plan); }),
             "made for another net"));
-  CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
+  CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) ==
+        "nn::place: the plan is empty. Search for a plan of this net, or load one.");
 }
 
 TEST_CASE("pipelines whose stages do not fit, and plans that cannot be run yet") {

@@ -85,6 +85,8 @@ template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
                                 search::plan const& plan, std::uint64_t seed,
                                 topology const& planned_for) {
+  if (plan.size() == 0)
+    throw error("nn::place", "the plan is empty. Search for a plan of this net, or load one.");
   if (!(planned_for == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(planned_for) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
