@@ -269,7 +269,8 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 }
 
 /// Returns the report of a pipeline. `p` must be a pipeline of this problem, and `m` the machine
-/// that it was priced for.
+/// that it was priced for. Throws ashlar::error if it has other elements or parameters than the
+/// problem.
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;
