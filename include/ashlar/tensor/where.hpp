@@ -146,8 +146,8 @@ template <distributed Mask, distributed X, class Scalar>
            locally_applicable<detail::where_rule_for<Mask, X>, Mask, X>
 auto where(Mask const& mask, X const& x, Scalar const& a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("where"));
-  return detail::where_number<false>(mask, x,
-                                     static_cast<accumulation_t<typename X::value_type>>(a));
+  return detail::where_number<false>(
+      mask, x, detail::number_as<accumulation_t<typename X::value_type>>("where", a));
 }
 
 /// Returns a tensor of the number a where mask[i] is not 0, and of y[i] elsewhere. Communicates
@@ -157,8 +157,8 @@ template <distributed Mask, class Scalar, distributed Y>
            locally_applicable<detail::where_rule_for<Mask, Y>, Mask, Y>
 auto where(Mask const& mask, Scalar const& a, Y const& y) {
   static_assert(detail::keeps_fraction<Scalar, Y>, ASHLAR_SAYS_FRACTION("where"));
-  return detail::where_number<true>(mask, y,
-                                    static_cast<accumulation_t<typename Y::value_type>>(a));
+  return detail::where_number<true>(
+      mask, y, detail::number_as<accumulation_t<typename Y::value_type>>("where", a));
 }
 
 namespace detail {
