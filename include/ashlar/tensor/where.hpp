@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <ashlar/device/elements_or_number.hpp>
 #include <ashlar/signature/selection.hpp>
@@ -169,7 +170,7 @@ concept where_operands = (mask_for<Mask, X> && (combinable<X, Y> || scalar_for<Y
 }  // namespace detail
 
 template <distributed Mask, class X, class Y>
-  requires(distributed<X> || distributed<Y>)
+  requires(distributed<X> || distributed<Y> || (std::is_arithmetic_v<X> && std::is_arithmetic_v<Y>))
 ill_formed where(Mask const&, X const&, Y const&) {
   static_assert(detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE_OPERANDS);
   if constexpr (detail::where_operands<Mask, X, Y>) {
