@@ -4,8 +4,6 @@
 
 // The tensors of the vector do not have the dimension along which they are concatenated.
 
-#include <vector>
-
 #include <ashlar/tensor/concat.hpp>
 
 using namespace ashlar::placements;

@@ -73,8 +73,8 @@ auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placemen
   }
 }
 
-/// Makes a tensor whose shard is the memory of a vector, as the overload for a span does. The vector
-/// must not grow while the tensor, a copy or a view of it exists.
+/// Makes a tensor whose shard is the memory of a vector, as the overload for a span does. The
+/// vector must not grow while the tensor, a copy or a view of it exists.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                   std::vector<T>& values, std::shared_ptr<void> owner = nullptr) {
