@@ -244,7 +244,7 @@ TEST_CASE("after a move was dropped, an owner is never destroyed") {
   std::vector<double> own(4);
   {
     ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-    auto const x = ashlar::borrow_local<1>(m, {4}, sbp<B>{}, std::span(own), counted(count));
+    auto const x = ashlar::borrow_local<1>(m, {4}, sbp<B>{}, own, counted(count));
     m.memory().retire();  // transports call this when messages may still arrive
   }
   CHECK(count == 0);

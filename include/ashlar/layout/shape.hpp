@@ -14,6 +14,8 @@
 // the experts, predictions can count more for the fullest shard (routed_elements).
 
 #include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
 #include <string>
 
 #include <ashlar/placement/placement.hpp>
@@ -47,7 +49,11 @@ struct shape {
   int fullest = evenly_full;
 
   constexpr shape() = default;
-  constexpr shape(std::initializer_list<std::int64_t> list) : extent(list) {}
+  constexpr shape(std::initializer_list<std::int64_t> list) {
+    if (static_cast<int>(list.size()) > max_rank)
+      throw std::invalid_argument("shape: a tensor has at most 5 dimensions");
+    for (auto const n : list) extent.push_back(n);
+  }
 
   constexpr int rank() const { return extent.size(); }
   constexpr std::int64_t& operator[](int d) { return extent[d]; }
@@ -70,6 +76,7 @@ namespace detail {
 /// Returns the shape with the extents of a braced list.
 template <int Rank>
 constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
+  static_assert(Rank <= max_rank, "shape: a tensor has at most 5 dimensions.");
   shape s;
   for (auto const n : extents) s.extent.push_back(n);
   return s;

@@ -17,9 +17,11 @@
 // means "no value", but the least integer plus a is a value.
 //
 // The number is converted to accumulation_t<T>. Integer tensors accept only numbers of an integer
-// type, and no division.
+// type, and no division. Operators throw ashlar::error if this type cannot represent the integer
+// (number.hpp).
 
 #include <ashlar/tensor/apply_rule.hpp>
+#include <ashlar/tensor/number.hpp>
 
 namespace ashlar {
 namespace detail {
@@ -84,7 +86,8 @@ template <class Scalar, distributed X>
 auto operator*(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
+  return detail::apply<detail::scale_rule<X::rank>>(
+      x, device::scaled<A>{detail::number_as<A>("multiply", a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
@@ -100,7 +103,8 @@ template <distributed X, class Scalar>
 auto operator*(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
+  return detail::apply<detail::scale_rule<X::rank>>(
+      x, device::scaled<A>{detail::number_as<A>("multiply", a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -148,7 +152,8 @@ template <distributed X, class Scalar>
 auto operator+(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::shift_rule<X::rank>>(x, device::shifted<A>{static_cast<A>(a)});
+  return detail::apply<detail::shift_rule<X::rank>>(
+      x, device::shifted<A>{detail::number_as<A>("add", a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -164,7 +169,8 @@ template <class Scalar, distributed X>
 auto operator+(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::shift_rule<X::rank>>(x, device::shifted<A>{static_cast<A>(a)});
+  return detail::apply<detail::shift_rule<X::rank>>(
+      x, device::shifted<A>{detail::number_as<A>("add", a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
@@ -180,7 +186,8 @@ template <distributed X, class Scalar>
 auto operator-(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::lower_rule<X::rank>>(x, device::lowered<A>{static_cast<A>(a)});
+  return detail::apply<detail::lower_rule<X::rank>>(
+      x, device::lowered<A>{detail::number_as<A>("subtract", a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -198,7 +205,7 @@ auto operator-(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::subtract_from_rule<X::rank>>(
-      x, device::subtracting<A>{static_cast<A>(a)});
+      x, device::subtracting<A>{detail::number_as<A>("subtract", a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>

@@ -103,6 +103,16 @@ class trainer {
   step_report step(Local const& local) {
     return step_of_part(local);
   }
+
+  /// Does not compile: the net takes inputs or targets of other types.
+  template <class Input, class Target>
+    requires(!std::same_as<local_batch<Input, Target>, own_local_batch>)
+  step_report step(local_batch<Input, Target> const&) {
+    static_assert(std::same_as<local_batch<Input, Target>, own_local_batch>,
+                  "trainer::step: the part of a batch has other types of inputs or targets than "
+                  "the net. Give local_batch<Model::input_type, Model::target_type>.");
+    return {};
+  }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
   nn::batch_part const& part() const { return part_; }
