@@ -185,6 +185,19 @@ TEST_CASE("ranks that disagree on the machine or on the plan all get an error") 
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(has(message_of([&] { nn::place<double>(net, m, plan); }),
             "nn::place: the ranks have different plans: rank "));
+
+  ashlar::mesh const other(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
+  auto const whole = plan_source(problem, m).whole();
+  auto elsewhere = whole;
+  if (world_rank() == 0) elsewhere.mesh = other.topology();
+  CHECK(has(message_of([&] { nn::place<double>(net, m, elsewhere); }),
+            "nn::place: the ranks have different plans: rank "));
+  // The second of these nets does not take the plan's batch, and cannot be described for it.
+  for (int const features : {4, 5}) {
+    auto const changed = nn::chain(nn::linear(features, 8), nn::gelu(), nn::linear(8, 3));
+    CHECK(has(message_of([&] { nn::place<double>(world_rank() == 0 ? changed : net, m, whole); }),
+              "nn::place: the ranks have different nets: rank "));
+  }
 }
 
 TEST_CASE("choices that no rule of the layer permits") {
