@@ -309,4 +309,21 @@ TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the
   }
 }
 
+TEST_CASE("predict and evaluate refuse the batch of one rank on every rank") {
+  if (world_size() == 1) return;
+  auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
+  nn::token_batch const batch{4, 3};
+  auto const problem = any_length(nn::describe<float>(net, batch));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<float>(net, m, plan_source(problem, m).whole());
+  for (bool const is_shorter : {true, false}) {
+    auto data = random_batch<std::int32_t>(batch, 7, 5, 1);
+    if (world_rank() == 0 && is_shorter) data.inputs.resize(9);
+    if (world_rank() == 0 && !is_shorter) data.inputs[2] = 7;
+    std::string const sentence = "model: the ranks have different batches: rank ";
+    CHECK(has(message_of([&] { model.predict(data.inputs); }), sentence));
+    CHECK(has(message_of([&] { model.evaluate(data.inputs, data.targets); }), sentence));
+  }
+}
+
 }  // namespace ashlar_test
