@@ -207,6 +207,19 @@ TEST_CASE("ranks that disagree on the machine or on the plan all get an error") 
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(has(message_of([&] { nn::place<double>(net, m, plan); }),
             "nn::place: the ranks have different plans: rank "));
+
+  ashlar::mesh const other(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
+  auto const whole = plan_source(problem, m).whole();
+  auto elsewhere = whole;
+  if (world_rank() == 0) elsewhere.mesh = other.topology();
+  CHECK(has(message_of([&] { nn::place<double>(net, m, elsewhere); }),
+            "nn::place: the ranks have different plans: rank "));
+  // The second of these nets does not take the plan's batch, and cannot be described for it.
+  for (int const features : {4, 5}) {
+    auto const changed = nn::chain(nn::linear(features, 8), nn::gelu(), nn::linear(8, 3));
+    CHECK(has(message_of([&] { nn::place<double>(world_rank() == 0 ? changed : net, m, whole); }),
+              "nn::place: the ranks have different nets: rank "));
+  }
 }
 
 TEST_CASE("choices that no rule of the layer permits") {
@@ -315,6 +328,23 @@ TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the
                   ": token " + std::to_string(token) + " is outside the vocabulary of 7."));
       }
     }
+  }
+}
+
+TEST_CASE("predict and evaluate refuse the batch of one rank on every rank") {
+  if (world_size() == 1) return;
+  auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
+  nn::token_batch const batch{4, 3};
+  auto const problem = any_length(nn::describe<float>(net, batch));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<float>(net, m, plan_source(problem, m).whole());
+  for (bool const is_shorter : {true, false}) {
+    auto data = random_batch<std::int32_t>(batch, 7, 5, 1);
+    if (world_rank() == 0 && is_shorter) data.inputs.resize(9);
+    if (world_rank() == 0 && !is_shorter) data.inputs[2] = 7;
+    std::string const sentence = "model: the ranks have different batches: rank ";
+    CHECK(has(message_of([&] { model.predict(data.inputs); }), sentence));
+    CHECK(has(message_of([&] { model.evaluate(data.inputs, data.targets); }), sentence));
   }
 }
 

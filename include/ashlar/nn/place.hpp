@@ -21,6 +21,7 @@
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/step/staleness.hpp>
+#include <ashlar/support/content_hash.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
 #include <ashlar/step/check_turns.hpp>
@@ -80,27 +81,37 @@ ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& 
                                                    topology const& whole);
 
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
-/// ashlar::error if the plan does not fit. `planned_for` is the mesh of all ranks of the plan.
+/// ashlar::error on every rank if the plan does not fit, or if the ranks have different plans,
+/// seeds or nets. `planned_for` is the mesh of all ranks of the plan. Communicates: three
+/// all-reduces of 16 bytes.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
                                 search::plan const& plan, std::uint64_t seed,
                                 topology const& planned_for) {
+  // The ranks compare what they were given before each check, so a check fails on all or none.
+  auto const mesh_text = to_string(planned_for);
+  auto const plan_hash = content_hash(mesh_text.data(), mesh_text.size(),
+                                      search::fingerprint(plan));
+  m.require_agreement(plan_hash, "nn::place", "the ranks have different plans");
+  m.require_agreement(seed, "nn::place", "the ranks have different seeds");
   if (plan.size() == 0)
     throw error("nn::place", "the plan is empty. Search for a plan of this net, or load one.");
   if (!(planned_for == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(planned_for) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
-  auto const problem = [&] {
-    try {
-      auto described = any_length(describe<T>(net, plan.input, plan.micro_batches));
-      described.interleaved = plan.interleaved;
-      return described;
-    } catch (error const& e) {
-      throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + e.what());
-    }
-  }();
-  m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
-  m.require_agreement(seed, "nn::place", "the ranks have different seeds");
+  search::problem problem;
+  std::string fault;
+  try {
+    problem = any_length(describe<T>(net, plan.input, plan.micro_batches));
+    problem.interleaved = plan.interleaved;
+  } catch (error const& e) {
+    fault = e.what();
+  }
+  m.require_agreement(fault.empty() ? search::hash(problem)
+                                    : content_hash(fault.data(), fault.size()),
+                      "nn::place", "the ranks have different nets");
+  if (!fault.empty())
+    throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + fault);
   check_plan(plan, problem);
   if (char const* const wrong = search::staleness_fault(problem, plan, m.machine()))
     throw error("nn::place", wrong);
@@ -229,8 +240,9 @@ ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& 
 
 /// Places `net` by a run-time plan. The initial value of a parameter element depends only on the
 /// net, the seed and the element's global index. So it does not depend on the plan. Communicates:
-/// two all-reduces of 16 bytes, which check that all ranks have the same plan and seed. Throws
-/// ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
+/// three all-reduces of 16 bytes, which check that all ranks have the same plan, seed and net.
+/// Throws ashlar::error on every rank if they do not, if the plan is for another mesh or net, or if
+/// it breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
@@ -270,7 +282,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
 /// whole mesh and not a part of one. The trainer runs the schedule of the plan. A plan of one stage
 /// is placed like a plan without stages, with the recomputed segments of this stage. Initial values
 /// and errors are the same as with a plan without stages. Every rank must call this function.
-/// Communicates a few bytes, to make the parts of the mesh and to compare plans and seeds.
+/// Communicates a few bytes, to make the parts of the mesh and to compare plans, seeds and nets.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
