@@ -15,6 +15,10 @@ command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 unshare -m mount -t tmpfs -o size=6m tmpfs /dev/shm 2>/dev/null ||
   { echo "a file system cannot be mounted over /dev/shm here"; exit 77; }
 
+# UCX, with which MPICH sends messages, keeps its buffers in another folder: it ends the program if
+# they do not fit in /dev/shm.
+export UCX_POSIX_DIR="${TMPDIR:-/tmp}"
+
 # run <size of /dev/shm>: runs the program on 4 ranks, without any other fault. Sets the variables
 # output and status.
 run() {
