@@ -12,7 +12,7 @@ mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
 program="${ASHLAR_BINARY_DIR:?run by CTest}/tests/program_failing_rank"
 [ -x "$program" ] || { echo "no failing_rank program in this build"; exit 77; }
 command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
-unshare -m mount -t tmpfs -o size=6m tmpfs /dev/shm 2>/dev/null ||
+unshare -m mount -t tmpfs -o size=4m tmpfs /dev/shm 2>/dev/null ||
   { echo "a file system cannot be mounted over /dev/shm here"; exit 77; }
 
 # UCX, with which MPICH sends messages, keeps its buffers in another folder: it ends the program if
@@ -37,7 +37,7 @@ demand() {
 times() { grep -cF -- "$1" <<<"$output" || true; }
 
 echo "the default size does not fit"
-run 6m
+run 4m
 demand [ "$status" -eq 0 ]
 demand [ "$(times 'WARNING: the 4 ranks of a node ask for')" -eq 1 ]
 demand [ "$(times 'done 1')" -eq 4 ]
