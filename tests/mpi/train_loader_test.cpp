@@ -265,7 +265,7 @@ TEST_CASE("files that cannot be used are refused on every rank, by name") {
                 message);
   CHECK(trainer.steps_done() == 0);
   CHECK(has(message_of([&] { trainer.step(data.batch(-1)); }),
-            "train::loader: step -1 has no data, since steps count from 0."));
+            "step -1 has no data, since steps count from 0."));
   for (auto const* type : {"<i4", "<i8"}) {
     auto const negative = folder.write("negative.npy",
                                        npy(type, "(5,)", little({1, 2, -7, 4, 5}, type[2] - '0')));
