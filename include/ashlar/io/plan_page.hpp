@@ -96,8 +96,8 @@ inline std::string legend(topology const& t) {
 }  // namespace page
 
 /// Returns the HTML text of the page of `chosen`, which must be a plan of `net`. The predictions
-/// are for machine `m`. The page draws `front` if it has more than one plan. Throws ashlar::error if
-/// the plan has other elements or parameters than the net.
+/// are for machine `m`. The page draws `front` if it has more than one plan. Throws ashlar::error
+/// if the plan has other elements or parameters than the net.
 template <int N>
 std::string plan_page_text(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            machine const& m, search::basic_memory_front<N> const& front = {}) {
