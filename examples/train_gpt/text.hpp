@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/comm/throw_together.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/train/trainer.hpp>
 
@@ -49,14 +48,12 @@ inline std::string project_text(std::filesystem::path const& root) {
 
 /// Returns the text on every rank. If `path` is empty, the text is that of project_text. Collective
 /// over a mesh of any processor: all-reduces sum the bytes of rank 0 with the zeros of all other
-/// ranks. Throws ashlar::error on every rank if rank 0 cannot read a file.
+/// ranks.
 template <class Mesh>
 std::string load_text(Mesh const& mesh, std::string const& path,
                       std::filesystem::path const& project) {
   std::string text;
-  ashlar::work_together(mesh, "train_gpt", "reads a file", [&] {
-    if (mesh.rank() == 0) text = path.empty() ? project_text(project) : read_file(path);
-  });
+  if (mesh.rank() == 0) text = path.empty() ? project_text(project) : read_file(path);
   auto size = static_cast<std::int64_t>(text.size());
   mesh.all_reduce(std::span(&size, 1));
   text.resize(static_cast<std::size_t>(size));

@@ -6,10 +6,8 @@
 
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 
 #include <ashlar/ashlar.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
@@ -67,9 +65,8 @@ inline auto llama(options const& o) {
                             .vocabulary = o.vocabulary});
 }
 
-/// Returns the text that a trained model generates. If nn::generator cannot run the model on every
-/// rank, the text is generated without a cache of keys and values, and the rank with `speaks`
-/// prints the reason. Every rank calls it.
+/// Returns the text that a trained model generates. If nn::generator cannot run the model, the text
+/// is generated without a cache of keys and values, and the rank with `speaks` prints the reason.
 template <class Net, class Model>
 std::string sample_of(options const& o, Net const& net, Model& model, bool speaks) {
   auto const with = [&](auto pass) {
@@ -82,12 +79,6 @@ std::string sample_of(options const& o, Net const& net, Model& model, bool speak
       cached.emplace(net, model);
     } catch (ashlar::error const& e) {
       why = e.what();
-    }
-    std::int64_t everywhere = cached ? 1 : 0;
-    model.mesh().all_reduce(std::span(&everywhere, 1), ashlar::reduction::min);
-    if (cached && everywhere == 0) {  // all ranks must run the same passes
-      why = "another rank has no memory for it.";
-      cached.reset();
     }
     if (cached) return with(std::ref(*cached));
   }

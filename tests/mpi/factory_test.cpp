@@ -183,7 +183,6 @@ TEST_CASE("a default-constructed tensor says that it has no mesh") {
   auto const said = "tensor: a default-constructed or moved-from tensor has no mesh and no values.";
   CHECK(has(message_of([&] { nothing.mesh(); }), said));
   CHECK(has(message_of([&] { nothing.clone(); }), said));
-  CHECK(has(message_of([&] { (void)nothing.as_static<sbp<B>>(); }), said));
   CHECK(has(message_of([&] { redistribute(nothing, ashlar::placement::all_broadcast(1)); }), said));
   CHECK(has(message_of([&] { nothing + nothing; }), said));
   CHECK(

@@ -13,12 +13,8 @@
 #include <support/placed.hpp>
 
 #include <ashlar/comm/no_communication.hpp>
-#include <ashlar/tensor/compare.hpp>
-#include <ashlar/tensor/extremum.hpp>
 #include <ashlar/tensor/in_place.hpp>
-#include <ashlar/tensor/pattern.hpp>
 #include <ashlar/tensor/slice.hpp>
-#include <ashlar/tensor/where.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -214,31 +210,6 @@ TEST_CASE("a tensor in place with itself and with an overlapping slice of it") {
   for (int i = 5; i > 0; --i)
     for (int j = 0; j < 3; ++j) expected({i, j}) += expected({i - 1, j});
   CHECK(wrong_with(x, expected) == "");
-}
-
-TEST_CASE("numbers that a tensor's integers cannot represent are refused") {
-  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto x = ashlar::full<std::int32_t>(m, {4}, sbp<B>{}, 2.0);
-  auto const refuses = [](char const* name, char const* number, auto const& action) {
-    CHECK(message_of([&] { (void)action(); }) ==
-          std::string(name) + ": " + number +
-              " is not an integer from -2147483648 to 2147483647, as the tensor's elements are. "
-              "Give such a number, or make the tensor of another type.");
-  };
-  std::int64_t const large = 3000000000;
-  refuses("less", "3000000000", [&] { return x < large; });
-  refuses("greater", "3000000000", [&] { return large > x; });
-  refuses("max", "3000000000", [&] { return max(x, large); });
-  refuses("where", "3000000000", [&] { return where(x, x, large); });
-  refuses("where", "-3000000000", [&] { return where(x, -large, x); });
-  refuses("multiply", "3000000000", [&] { return large * x; });
-  refuses("subtract", "4294967295", [&] { return x - 4294967295u; });
-  refuses("add in place", "3000000000", [&] { return x += large; });
-  refuses("full_like", "0.500000", [&] { return full_like(x, 0.5); });
-  refuses("full", "2147483648.000000",
-          [&] { return ashlar::full<std::int32_t>(m, {4}, sbp<B>{}, 2147483648.0); });
-  CHECK(wrong_with(x + std::int64_t{3}, dense({4}, 5)) == "");
-  CHECK(wrong_with(full_like(x, -2147483648.0), dense({4}, -2147483648.0)) == "");
 }
 
 TEST_CASE("operands in place of different extents are refused") {

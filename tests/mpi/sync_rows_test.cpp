@@ -11,13 +11,11 @@
 // - both ways of the exchange give the same bits, and nearly always the cheaper one is taken,
 // - a step makes no allocation of the table's size, and an exchange needs no more than the planned
 //   memory,
-// - lazy Adam gives what a plain loop over the rows of each step gives, and leaves all other rows,
 // - plans and optimizers that cannot have rows are refused.
 
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <set>
 
 #include <doctest/doctest.h>
 #include <support/allocations.hpp>
@@ -25,7 +23,6 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 #include <support/transport.hpp>
-#include <support/worse_gap.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/dlrm.hpp>
@@ -304,81 +301,6 @@ TEST_CASE("lazy Adam moves only the rows of a step") {
                   trained<double>(m, plain, train::adam_w{.lr = 0.1, .weight_decay = 0}, 1)));
   CHECK(!same_bits(trained<double>(m, in_rows, train::adam_w_rows{.lr = 0.1}, rows),
                    trained<double>(m, plain, train::adam_w{.lr = 0.1}, rows)));
-}
-
-TEST_CASE("lazy Adam follows a plain loop over the rows of each step") {
-  // So many hidden features are never all zero, so the tables have gradients.
-  auto const wide = nn::dlrm(
-      {.tables = tables, .rows = rows, .features = features, .top = {16, 16, 16, 16}});
-  auto const net_problem = any_length(nn::describe<double>(wide, batch));
-  auto const m = mesh_by_rank();
-  auto const plain = search::data_parallel(net_problem, m.topology(), m.machine());
-  auto const in_rows = sync::rows{}(net_problem, plain, m.machine());
-  train::adam_w_rows const o{.lr = 0.05, .beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0.3};
-  constexpr double clip = 1e-3;
-  auto model = nn::place<double>(wide, m, in_rows, 7);
-  train::trainer trainer(model, o, {.clip = clip});
-  auto const shard_of_tables = [&] {
-    std::vector<double> made;
-    model.for_each_parameter([&](auto const& p) {
-      if (p.rows() == nullptr) return;
-      double const* const shard = p.value().template data_as<double>();
-      made.assign(shard, shard + p.value().local_elements());
-    });
-    return made;
-  };
-  auto expected = shard_of_tables();
-  REQUIRE(expected.size() == std::size_t(tables * rows * features));  // every rank has all rows
-  std::vector<double> mean(expected.size()), mean_square(expected.size());
-  std::set<std::int32_t> read_before;
-  int clipped = 0, read_again = 0;
-  for (unsigned step = 0; step < 3; ++step) {
-    auto const data = data_of(step, std::int32_t(rows));
-    std::set<std::int32_t> read_now;
-    for (std::size_t i = 0; i < data.ids.size(); ++i) {
-      auto const of_table = static_cast<std::int32_t>(i) % std::int32_t(tables);
-      read_now.insert(of_table * std::int32_t(rows) + data.ids[i]);
-    }
-    auto const before = shard_of_tables();
-    double const norm = trainer.step({data.ids, data.classes}).gradient_norm;
-    nn::sorted_rows<double> made;
-    model.for_each_parameter([&](auto const& p) {
-      if (p.rows() != nullptr) made = p.rows()->template gradient<double>();
-    });
-    CHECK(made.ids == std::vector<std::int32_t>(read_now.begin(), read_now.end()));
-    double largest = 0;
-    for (double const g : made.values) largest = std::max(largest, std::abs(g));
-    CHECK(largest > 0);
-    clipped += norm > clip;
-    double const factor = std::min(1.0, clip / norm);
-    double const correction1 = 1 - std::pow(o.beta1, double(step + 1));
-    double const correction2 = 1 - std::pow(o.beta2, double(step + 1));
-    for (std::int64_t i = 0; i < made.size(); ++i)
-      for (std::int64_t k = 0; k < features; ++k) {
-        double const g = factor * made.row(i)[k];
-        auto const at = static_cast<std::size_t>(made.id(i) * features + k);
-        mean[at] = o.beta1 * mean[at] + (1 - o.beta1) * g;
-        mean_square[at] = o.beta2 * mean_square[at] + (1 - o.beta2) * g * g;
-        double const direction = mean[at] / correction1 /
-                                 (std::sqrt(mean_square[at] / correction2) + o.epsilon);
-        expected[at] -= o.lr * (direction + o.weight_decay * expected[at]);
-      }
-    auto const after = shard_of_tables();
-    double gap = 0;
-    int changed = 0;
-    for (std::size_t at = 0; at < after.size(); ++at) {
-      gap = worse_gap(gap, std::abs(after[at] - expected[at]));
-      auto const row = static_cast<std::int32_t>(at / std::size_t(features));
-      if (read_now.count(row) == 0)
-        changed += std::memcmp(&after[at], &before[at], sizeof(double)) != 0;
-    }
-    CHECK(gap < 1e-12);
-    CHECK(changed == 0);
-    for (auto const row : read_now) read_again += !read_before.insert(row).second;
-  }
-  CHECK(clipped > 0);
-  CHECK(read_again > 0);                                   // with moments of earlier steps
-  CHECK(read_before.size() < std::size_t(tables * rows));  // some rows are never read
 }
 
 TEST_CASE("what cannot have rows is refused") {

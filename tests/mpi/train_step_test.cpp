@@ -22,7 +22,6 @@
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/u_transformer.hpp>
-#include <ashlar/search/baselines.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -446,23 +445,6 @@ TEST_CASE("ranks with different seeds are told so on every rank") {
     CHECK(has(message_of([&] { nn::place<double>(perceptron, m, s.whole(), seed); }),
               "nn::place: the ranks have different seeds: rank "));
   });
-}
-
-TEST_CASE("a net on a part of the mesh runs on the ranks of the part only") {
-  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const part = whole.part({0}, {{"one", 1}});
-  nn::feature_batch const batch{5, 4};
-  auto const data = random_batch<double>(batch, 0, 5, 1);
-  auto const problem = any_length(nn::describe<double>(perceptron, batch));
-  auto model = nn::place<double>(
-      perceptron, part, ashlar::search::data_parallel(problem, part.topology(), part.machine()), 1);
-  std::string const expected =
-      part.is_here() ? "nothing was thrown"
-                     : "model: this rank is not in the model's mesh. Call this only on its ranks: "
-                       "see mesh.is_here().";
-  CHECK(message_of([&] { (void)model.predict(data.inputs); }) == expected);
-  CHECK(message_of([&] { (void)model.evaluate(data.inputs, data.targets); }) == expected);
-  CHECK(message_of([&] { (void)model.accumulate(data.inputs, data.targets, 0); }) == expected);
 }
 
 TEST_CASE("options of the optimizer and the trainer that have no meaning are refused") {

@@ -7,10 +7,9 @@
 // overlap. Losses, gradient norms and parameters must be bitwise equal to those of micro-batches
 // that run one after another. The moved bytes must be those of the program. Only the gathers of
 // parameters differ from those of serial micro-batches: micro-batches that take turns share each
-// gather. The measured memory must not exceed the predicted memory. The times and speeds that a
-// step reports must fit together (train/step_clock.hpp). The environment variable ASHLAR_TURNS=all
-// runs 20 steps under every plan, on every mesh with up to two axes. By default, only the first
-// plan trains for more than two steps.
+// gather. The measured memory must not exceed the predicted memory. The environment variable
+// ASHLAR_TURNS=all runs 20 steps under every plan, on every mesh with up to two axes. By default,
+// only the first plan trains for more than two steps.
 
 #include <algorithm>
 
@@ -50,33 +49,21 @@ turned_training train_with(Net const& net, Batch const& batch, int classes, ashl
   problem.interleaved = interleaved;
   predict(plan, problem, m.machine());
   auto model = nn::place<double>(net, m, plan, 3);
-  train::trainer trainer(model, train::adam_w{.lr = 0.01},
-                         {.clip = 0.5, .step_flops = 3e6, .peak_flops = 2e9, .overlap = overlap});
+  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5, .overlap = overlap});
   auto const& p = trainer.program();
   CHECK(!step::check(p).found());
   CHECK(p.interleaved == interleaved);
   changed += overlap == train::overlap::as_planned && !(p == model.program());
   turned_training made;
-  double exposed = 0;
   for (int s = 0; s < steps; ++s) {
-    auto const data = data_for<Input>(net, batch, classes, classes, static_cast<unsigned>(s), 5);
-    auto const report = trainer.step(data);
+    auto const report = trainer.step(
+        data_for<Input>(net, batch, classes, classes, static_cast<unsigned>(s), 5));
     made.numbers.push_back(report.loss);
     made.numbers.push_back(report.gradient_norm);
-    CHECK(report.measures_communication);
     CHECK(report.hidden_seconds >= 0);
     CHECK(report.exposed_seconds >= 0);
     CHECK(report.overlap_ratio() >= 0);
-    // Both are parts of the step, so each of them is at most its seconds.
-    CHECK(report.exposed_seconds + report.hidden_seconds <= 2 * report.seconds);
-    CHECK(report.communication_share == report.exposed_seconds / report.seconds);
-    CHECK(report.tokens_per_second * report.seconds ==
-          doctest::Approx(static_cast<double>(data.targets.size())));
-    CHECK(report.model_flops_utilization * report.seconds * m.ranks() * 2e9 ==
-          doctest::Approx(3e6));
-    exposed += report.exposed_seconds;
   }
-  if (m.ranks() > 1) CHECK(exposed > 0);
   made.parameters = values_of(model);
   return made;
 }

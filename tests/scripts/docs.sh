@@ -158,37 +158,19 @@ awk '
 done >>"$work/missing"
 
 # Collects the text of all headers. The parts of a string literal that continues on the next line
-# are joined, so that the whole literal is on one line.
+# are joined, so that the whole literal is on one line. In sentences.hpp, each line then has one
+# literal.
 join='s/"[ \t]*\\?\n[ \t]*"//g'
 find include/ashlar -name '*.hpp' -exec cat {} + | perl -0777 -pe "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
   sed -n 's/^| `\([^`]*\)` |.*/\1/p' docs/errors.md | while IFS= read -r sentence; do
     grep -qF -- "${sentence//\\|/|}" "$work/sentences" || echo "docs/errors.md: in no header: $sentence"
   done >>"$work/missing"
-  # A message of sentences.hpp is recognized by the beginning of its longest part between
-  # parameters. The beginning has at least 12 characters and ends before a point, a comma or a
-  # parenthesis: the first one at which it differs from all other messages.
-  perl -0777 -ne '
-    s/\\\n/ /g;  # one line for each macro
-    s/"\s+"//g;  # one literal for each part
-    while (/^#define (ASHLAR_SAYS_\w+)(?:\([^)]*\))? (.*)$/mg) {
-      my ($name, $value) = ($1, $2);
-      next if $value =~ /^\s*ASHLAR_SAYS_/;  # made of another message
-      my @parts = map { s/\\"/"/gr } $value =~ /"((?:[^"\\]|\\.)*)"/g;
-      ($part{$name}) = sort { length $b <=> length $a } @parts, "";
-    }
-    for my $name (sort keys %part) {
-      my $own = $part{$name};
-      my @others = map { $part{$_} } grep { $_ ne $name } keys %part;
-      my $size = 12;
-      ++$size while $size < length $own and
-        (substr($own, $size, 1) !~ /[.,(]/ or
-          grep { index($_, substr $own, 0, $size) == 0 } @others);
-      print "$name\t", substr($own, 0, $size), "\n";
-    }' include/ashlar/tensor/sentences.hpp | while IFS=$'\t' read -r name sentence; do
-    [ "${#sentence}" -ge 12 ] || echo "tensor/sentences.hpp: $name has no part of 12 characters"
-    grep -qF -- "| \`${sentence:0:60}" docs/errors.md || echo "docs/errors.md: lacks: $sentence"
-  done >>"$work/missing"
+  perl -0777 -pe "$join" include/ashlar/tensor/sentences.hpp | sed -n 's/^.*[ \t]"\(.*\)"$/\1/p' |
+    while IFS= read -r sentence; do
+      sentence="${sentence%%[.,(]*}"
+      grep -qF -- "${sentence:0:60}" docs/errors.md || echo "docs/errors.md: lacks: $sentence"
+    done >>"$work/missing"
 fi
 if [ -s "$work/missing" ]; then
   cat "$work/missing"

@@ -81,7 +81,7 @@ type_traits: is_invocable_r_v is_invocable_v is_nothrow_move_constructible_v is_
 type_traits: is_signed_v is_trivially_copyable_v is_void_v make_unsigned_t remove_const_t remove_cv_t remove_cvref_t
 type_traits: remove_pointer_t remove_reference_t type_identity type_identity_t
 unordered_map: unordered_map
-utility: as_const declval exchange forward in_range index_sequence index_sequence_for integer_sequence
+utility: as_const declval exchange forward index_sequence index_sequence_for integer_sequence
 utility: make_index_sequence make_integer_sequence move pair swap
 variant: get_if holds_alternative monostate variant visit
 vector: vector

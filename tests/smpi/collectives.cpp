@@ -41,21 +41,13 @@ ashlar::mesh mesh_by(arguments const& given, ashlar::mpi::environment const& env
   return {env.world(), given.topology, given.machine};
 }
 
-/// Returns element i of the shard of a rank. The bits of a sum of such elements over the ranks
-/// depend on the order of the addends.
-float element_of(int rank, std::int64_t i) {
-  return static_cast<float>((i * 7919 + 104729 * std::int64_t{rank}) % 1009 - 500) *
-         (i % 3 == 0 ? 1e6f : 0.1f);
-}
-
 struct timed {
   double seconds;
   ashlar::tensor<float, 2> result;
 };
 
 timed time_one(ashlar::mesh const& m, ashlar::redistribution_step const& s, std::int64_t elements) {
-  ashlar::tensor<float, 2> x(m, {elements, 1}, s.from);
-  for (std::int64_t i = 0; i < x.local_elements(); ++i) x.data()[i] = element_of(m.rank(), i);
+  auto const x = numbered(m, {elements, 1}, s.from);
   ashlar::tensor<float, 2> y(m, {elements, 1}, s.to);
   auto const what = make_transfer(s, {elements, 1}, m.topology(), m.coordinate());
   auto const go = [&] { m.run(what, ashlar::element_type::f32, x.data(), y.data()); };

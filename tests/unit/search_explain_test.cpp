@@ -184,18 +184,5 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
   CHECK(said(idle).find("nothing is split along gpu=5") != std::string::npos);
 }
 
-TEST_CASE("a plan of another net is refused") {
-  auto const t = parse_topology("gpu=2");
-  auto const m = ashlar::machines::gpu_cluster;
-  auto const net = block_net(2, {4, 6}, 8), other = block_net(1, {4, 6}, 8);
-  for (auto const& plan : {data_parallel(other, t, m), search::plan{}}) {
-    CHECK(has(message_of([&] { (void)explain(net, plan, m); }),
-              "search::explain: the plan has " + std::to_string(plan.size()) +
-                  " elements, but the net has " + std::to_string(net.size()) +
-                  ". Give a plan of this net."));
-    CHECK(has(message_of([&] { (void)notes(net, plan); }), "search::notes: the plan has "));
-  }
-}
-
 }  // namespace
 }  // namespace ashlar_test

@@ -188,8 +188,6 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
   std::uint64_t hash = 0;
   for (auto const& file : index.files)
     hash = content_hash(file.name.data(), file.name.size(), hash ^ file.hash);
-  for (auto const& [key, value] : index.metadata)
-    for (auto const* text : {&key, &value}) hash = content_hash(text->data(), text->size(), hash);
   m.require_agreement(hash, "checkpoint::load", "the ranks read different indexes");
   detail::read_shards(folder, index, m, arrays, tensors);
   return index;

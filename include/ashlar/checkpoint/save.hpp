@@ -111,13 +111,10 @@ inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, me
 }
 
 /// Makes the folder of a new attempt on rank 0, and returns its name on every rank. Communicates: a
-/// reduction and a broadcast of 8 bytes. Throws ashlar::error before that if the step is negative.
+/// reduction and a broadcast of 8 bytes.
 template <class Processor>
 std::string agree_on_attempt(std::filesystem::path const& folder, std::int64_t step,
                              basic_mesh<Processor> const& m) {
-  if (step < 0)
-    throw error("checkpoint::save",
-                "step " + std::to_string(step) + " is negative, but steps count from 0.");
   std::int64_t number = 0;
   work_together(m, "checkpoint::save", "writes a checkpoint", [&] {
     if (m.rank() != 0) return;

@@ -22,7 +22,6 @@
 #include <ashlar/io/page/layers.hpp>
 #include <ashlar/io/page/mesh_svg.hpp>
 #include <ashlar/io/page/program_svg.hpp>
-#include <ashlar/step/own_plan.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
@@ -96,14 +95,12 @@ inline std::string legend(topology const& t) {
 }  // namespace page
 
 /// Returns the HTML text of the page of `chosen`, which must be a plan of `net`. The predictions
-/// are for machine `m`. The page draws `front` if it has more than one plan. Throws ashlar::error
-/// if the plan has other elements or parameters than the net.
+/// are for machine `m`. The page draws `front` if it has more than one plan.
 template <int N>
 std::string plan_page_text(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            machine const& m, search::basic_memory_front<N> const& front = {}) {
   using namespace page;
   using search::detail::percent_text;
-  search::require_own_plan("plan_page", net, chosen);
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;
   auto const& total = parts.total;
@@ -138,8 +135,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
   return text + layers_section(net, chosen, parts, m) + "</body></html>\n";
 }
 
-/// Writes the page to a file. Throws ashlar::error if the file cannot be written, or like
-/// plan_page_text.
+/// Writes the page to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_plan_page(std::string const& path, search::basic_problem<N> const& net,
                     search::basic_plan<N> const& plan, machine const& m,

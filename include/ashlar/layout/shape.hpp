@@ -14,8 +14,6 @@
 // the experts, predictions can count more for the fullest shard (routed_elements).
 
 #include <cstdint>
-#include <initializer_list>
-#include <stdexcept>
 #include <string>
 
 #include <ashlar/placement/placement.hpp>
@@ -49,11 +47,7 @@ struct shape {
   int fullest = evenly_full;
 
   constexpr shape() = default;
-  constexpr shape(std::initializer_list<std::int64_t> list) {
-    if (static_cast<int>(list.size()) > max_rank)
-      throw std::invalid_argument("shape: a tensor has at most 5 dimensions");
-    for (auto const n : list) extent.push_back(n);
-  }
+  constexpr shape(std::initializer_list<std::int64_t> list) : extent(list) {}
 
   constexpr int rank() const { return extent.size(); }
   constexpr std::int64_t& operator[](int d) { return extent[d]; }
@@ -76,7 +70,6 @@ namespace detail {
 /// Returns the shape with the extents of a braced list.
 template <int Rank>
 constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
-  static_assert(Rank <= max_rank, "shape: a tensor has at most 5 dimensions.");
   shape s;
   for (auto const n : extents) s.extent.push_back(n);
   return s;

@@ -28,8 +28,6 @@ struct topology {
 
   constexpr topology() = default;
   constexpr topology(std::initializer_list<mesh_axis> list) {
-    if (static_cast<int>(list.size()) > max_axes)
-      throw std::invalid_argument("topology: a mesh has at most 6 axes");
     for (auto const& a : list) {
       if (a.extent < 1)
         throw std::invalid_argument("topology: the extent of a mesh axis must be 1 or more");

@@ -58,31 +58,17 @@ struct gpt_options {
   std::int64_t vocabulary = 50257;
 };
 
-namespace detail {
-
-/// Returns `layers`, which an error calls the layers of `net`. Throws ashlar::error if it is below
-/// `least`.
-constexpr int at_least(int least, int layers, char const* net) {
-  if (layers < least)
-    throw error(net, "it has " + std::to_string(layers) + " layers, but must have " +
-                         std::to_string(least) + " or more.");
-  return layers;
-}
-
-}  // namespace detail
-
 /// Returns a whole GPT without dropout. Input: token_batch; output: [batch, seq, vocabulary]. The
 /// last matrix is a separate parameter, whereas GPT-2 shares it with the embedding (tied_gpt).
 constexpr auto gpt(gpt_options const& o) {
   return chain(embedding(o.vocabulary, o.features),
-               repeat(detail::at_least(1, o.layers, "nn::gpt"), gpt_block(o.features, o.heads)),
-               layer_norm(o.features), linear(o.features, o.vocabulary, false));
+               repeat(o.layers, gpt_block(o.features, o.heads)), layer_norm(o.features),
+               linear(o.features, o.vocabulary, false));
 }
 
 /// Returns a whole GPT without dropout whose last matrix is the embedding's table, as in GPT-2.
 constexpr auto tied_gpt(gpt_options const& o) {
-  return tied(embedding(o.vocabulary, o.features),
-              repeat(detail::at_least(1, o.layers, "nn::tied_gpt"), gpt_block(o.features, o.heads)),
+  return tied(embedding(o.vocabulary, o.features), repeat(o.layers, gpt_block(o.features, o.heads)),
               layer_norm(o.features), output_embedding(o.features, o.vocabulary));
 }
 

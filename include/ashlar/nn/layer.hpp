@@ -163,13 +163,6 @@ constexpr void check_spec_here(search::layer_spec const& spec, shape const& x,
                                       " is " + to_string(spec.parameters[k].extents) +
                                       ", but the layer's type declares " + std::to_string(rank) +
                                       " dims for it in `parameters`.");
-  for (int k = 0; k < spec.parameters.size(); ++k)
-    for (int j = 0; j < k; ++j)
-      if (auto const& name = spec.parameters[k].name;
-          name.text[22] != '\0' && name == spec.parameters[j].name)
-        throw error(spec.name.text,
-                    std::string("two parameters have the name ") + name.text +
-                        ", because names are cut after 23 characters. Give them shorter names.");
   step::check_rows(spec);
 }
 

@@ -25,18 +25,22 @@
 
 namespace ashlar::nn::detail {
 
-/// Throws ashlar::error if a batch of these samples has no mean loss: if there is no sample, no
-/// target in the mean, or another number of targets than the samples have. `targets` is the number
-/// of targets. The other arguments are those of mean_loss(). Communicates nothing.
-template <class Input>
-void check_mean_loss(sample_parts<Input> const& parts, std::size_t targets, std::int64_t rows,
-                     std::int64_t in_mean) {
+/// Returns the mean loss of a batch. `targets` has the targets of all samples. `in_mean` is the
+/// number of targets in the mean: all of them, unless the loss leaves some out. `rows` is the
+/// number of targets in a part. run(inputs, targets, total) adds this rank's share of the summed
+/// loss of a part to *total, which is in the memory of the mesh. Throws ashlar::error if there is
+/// no sample, no target in the mean, or not as many targets as the samples have. Communicates: what
+/// `run` does, and one all-reduce of 16 bytes.
+template <class Processor, class Input, class Target, class Run>
+double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
+                 std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,
+                 Run run) {
   auto const n = parts.planned(), samples = parts.samples();
   auto const of_part = static_cast<std::size_t>(rows);
   if (samples == 0)
     throw error("model", "evaluate got no samples, which have no mean loss. Pass at least one.");
-  if (targets * n != samples * of_part)
-    throw error("model", "evaluate got " + std::to_string(targets) + " targets for " +
+  if (targets.size() * n != samples * of_part)
+    throw error("model", "evaluate got " + std::to_string(targets.size()) + " targets for " +
                              std::to_string(samples) + " samples. The loss has " +
                              (of_part % n == 0 ? std::to_string(of_part / n) + " for each sample"
                                                : std::to_string(of_part) + " for " +
@@ -46,19 +50,6 @@ void check_mean_loss(sample_parts<Input> const& parts, std::size_t targets, std:
     throw error("model",
                 "evaluate got targets that are all left out of the mean of the loss, which "
                 "has no value then. Pass at least one that is not negative.");
-}
-
-/// Returns the mean loss of a batch, which has passed check_mean_loss(). `targets` has the targets
-/// of all samples. `in_mean` is the number of targets in the mean: all of them, unless the loss
-/// leaves some out. `rows` is the number of targets in a part. run(inputs, targets, total) adds
-/// this rank's share of the summed loss of a part to *total, which is in the memory of the mesh.
-/// Communicates: what `run` does, and one all-reduce of 16 bytes.
-template <class Processor, class Input, class Target, class Run>
-double mean_loss(basic_mesh<Processor> const& mesh, sample_parts<Input> parts,
-                 std::span<Target const> targets, std::int64_t rows, std::int64_t in_mean,
-                 Run run) {
-  auto const n = parts.planned(), samples = parts.samples();
-  auto const of_part = static_cast<std::size_t>(rows);
   kept<double> const totals(mesh, 2);  // the loss of all parts, and of copies of the last sample
   fill(mesh.processor(), 0.0, 2, totals.data());
   std::vector<Target> filled_up;

@@ -191,9 +191,9 @@ class model {
   /// Runs the forward and the backward pass on one micro-batch. Adds the gradients to the
   /// parameters' gradient sums, and this rank's share of the loss to *total. `number` is the number
   /// of the pass (nn/pass.hpp). Communicates: redistributions of activations, of their gradients
-  /// and of parameters. Throws ashlar::error on this rank, before any communication, if an id or a
+  /// and of parameters. Throws ashlar::error on every rank, before any communication, if an id or a
   /// target is out of range, or if the loss leaves out targets and a step has several
-  /// micro-batches. Throws on a rank outside of mesh(), as predict and evaluate do.
+  /// micro-batches.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total);
   /// Runs both passes on one micro-batch, like the overload with `total`, and returns this rank's
@@ -211,17 +211,16 @@ class model {
   /// Returns the output of the net for a batch of any number of samples, without dropout. `inputs`
   /// has the inputs of all samples, then their contexts. Every rank passes the same batch and gets
   /// the whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
-  /// ashlar::error on every rank if `inputs` does not consist of whole samples, if an id is out of
-  /// range, or if ranks pass different numbers of inputs. Communicates: one all-reduce of 16 bytes,
-  /// and a forward pass for each micro-batch.
+  /// ashlar::error if `inputs` does not consist of whole samples. Communicates: a forward pass for
+  /// each micro-batch.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs);
   /// Returns the mean loss over the targets of a batch of any number of samples, without dropout:
   /// the same number on every rank. Every rank passes the same batch. `inputs` has the form that
   /// predict() expects, and `targets` has the targets of all samples, one after the other. The
   /// gradients stay as they are. The net runs on one micro-batch after another (mean_loss.hpp).
-  /// Throws ashlar::error on every rank, before any pass, if the numbers of inputs and targets do
-  /// not fit or differ between ranks, or if an id or a target is out of range. Communicates: one
-  /// all-reduce of 16 bytes, a forward pass for each micro-batch, and another such all-reduce.
+  /// Throws ashlar::error on every rank, before any communication, if the numbers of inputs and
+  /// targets do not fit or an id or a target is out of range. Communicates: a forward pass for each
+  /// micro-batch, and one all-reduce of 16 bytes at the end.
   double evaluate(std::span<Input const> inputs, std::span<target_type const> targets);
 
   /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
@@ -278,22 +277,28 @@ class model {
   explicit model(std::shared_ptr<state> shared) : state_(std::move(shared)) {}
 
   std::vector<accumulation_t<T>> predict_one(std::span<Input const> inputs) {
+    check(inputs);
     auto const y = state_->one_micro_batch().forward(state_->problem.size() - 1,
                                                      input_of(inputs, {}, 0, nullptr, false));
-    auto const* p = pipeline();
-    // The part of the pipeline that has the net's last element before the loss.
-    int const at = p ? p->position_of_element(state_->problem.size() - 2) : 0;
     std::vector<T> values;
-    if (!p || at == p->position)
+    if (!state_->pipeline || output_position() == state_->pipeline->position)
       values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
-    if (p)
-      detail::broadcast_values(mesh(), p->parts[static_cast<std::size_t>(at)].ranks.front(),
-                               values);
+    if (state_->pipeline) share_output(values);
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  detail::sample_parts<Input> parts_of(std::span<Input const> inputs) const {
-    return {inputs, state_->problem, input_extents(), context_extents()};
+  /// Returns which part of the pipeline has the net's last element before the loss.
+  int output_position() const {
+    return state_->pipeline->position_of_element(state_->problem.size() - 2);
+  }
+  /// Gives every rank the output of the net, which only the ranks of one part of the mesh have.
+  void share_output(std::vector<T>& values) const {
+    auto const& part = *state_->pipeline;
+    auto size = static_cast<std::int64_t>(values.size());
+    int const root = part.parts[static_cast<std::size_t>(output_position())].ranks.front();
+    mesh().broadcast(std::span(&size, 1), root);
+    values.resize(static_cast<std::size_t>(size));
+    mesh().broadcast(std::span(values), root);
   }
   template <class Data, class Targets, class Context>
   step_input<Processor> from(Data data, Targets targets, Context context, std::int64_t first,
@@ -368,10 +373,6 @@ void model<T, Processor, Input, InputRank, OutputRank, Loss>::accumulate(
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
 std::vector<accumulation_t<T>>
 model<T, Processor, Input, InputRank, OutputRank, Loss>::predict(std::span<Input const> inputs) {
-  detail::check_together(mesh(), inputs.size(), 0, [&] {
-    parts_of(inputs);
-    state_->check_input(inputs);
-  });
   return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                           [this](std::span<Input const> part) { return predict_one(part); });
 }
@@ -379,16 +380,15 @@ model<T, Processor, Input, InputRank, OutputRank, Loss>::predict(std::span<Input
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
 double model<T, Processor, Input, InputRank, OutputRank, Loss>::evaluate(
     std::span<Input const> inputs, std::span<target_type const> targets) {
-  detail::check_together(mesh(), inputs.size(), targets.size(), [&] {
-    state_->check_input(inputs);
-    check_range(targets);
-    detail::check_mean_loss(parts_of(inputs), targets.size(), rows(), targets_in_mean(targets));
-  });
-  return detail::mean_loss(mesh(), parts_of(inputs), targets, rows(), targets_in_mean(targets),
-                           [this](auto part, auto of_part, double* total) {
-                             state_->one_micro_batch().forward(
-                                 state_->problem.size(), input_of(part, of_part, 0, total, false));
-                           });
+  state_->check_input(inputs);
+  check_range(targets);
+  return detail::mean_loss(
+      mesh(),
+      detail::sample_parts<Input>(inputs, state_->problem, input_extents(), context_extents()),
+      targets, rows(), targets_in_mean(targets), [this](auto part, auto of_part, double* total) {
+        state_->one_micro_batch().forward(state_->problem.size(),
+                                          input_of(part, of_part, 0, total, false));
+      });
 }
 
 #if !ASHLAR_DEFINES(NN)

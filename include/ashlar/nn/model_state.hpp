@@ -21,17 +21,6 @@
 #include <ashlar/step/build_stage.hpp>
 
 namespace ashlar::nn {
-namespace detail {
-
-/// Throws ashlar::error on a rank outside of the mesh of a model, which cannot run the net.
-template <class Mesh>
-void require_here(Mesh const& mesh) {
-  if (!mesh.is_here())
-    throw error("model", "this rank is not in the model's mesh. Call this only on its ranks: see "
-                         "mesh.is_here().");
-}
-
-}  // namespace detail
 
 /// The members of a model. They form an object of their own because their addresses must not change
 /// when the model is moved.
@@ -58,7 +47,7 @@ struct model_state {
 
   /// Returns the executor of the program of one micro-batch, in which no gradient is delayed. If
   /// parameters are still to be renewed (renews_before_use), renews them first. Communicates: the
-  /// moves of a renewal. Throws ashlar::error on a rank outside of the mesh.
+  /// moves of a renewal.
   executor<Processor>& one_micro_batch();
 
   /// The mesh of all ranks that train, and this rank's part of it (model::stage_mesh).
@@ -109,7 +98,6 @@ executor<Processor> model_state<T, Processor, Input>::make_executor(step::progra
 
 template <class T, class Processor, class Input>
 executor<Processor>& model_state<T, Processor, Input>::one_micro_batch() {
-  detail::require_here(mesh);
   if (one_walker == nullptr) {
     auto single = problem;
     single.micro_batches = single.interleaved = 1;

@@ -43,7 +43,7 @@ constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options 
 /// blocks is rounded down.
 constexpr auto moe_gpt(gpt_options const& g, moe_options const& o) {
   return chain(embedding(g.vocabulary, g.features),
-               repeat(detail::at_least(2, g.layers, "nn::moe_gpt") / 2,
+               repeat(g.layers / 2,
                       chain(gpt_block(g.features, g.heads), moe_block(g.features, g.heads, o))),
                layer_norm(g.features), linear(g.features, g.vocabulary, false));
 }

@@ -21,7 +21,6 @@
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/step/staleness.hpp>
-#include <ashlar/support/content_hash.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
 #include <ashlar/step/check_turns.hpp>
@@ -68,11 +67,7 @@ ASHLAR_INLINE error made_for_another_net(std::string const& why);
 /// Throws ashlar::error if a plan does not fit the net's problem.
 ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem);
 
-/// Throws ashlar::error if the schedule of a pipeline does not run, or does not fit its stages and
-/// micro-batches.
-ASHLAR_INLINE void check_schedule(search::pipeline_plan const& p);
-
-/// Throws ashlar::error if the stages of a pipeline do not fit the net.
+/// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
 /// Returns the description of the pipeline (step/pipeline_part.hpp): the schedule, the stages and
@@ -81,37 +76,25 @@ ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& 
                                                    topology const& whole);
 
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
-/// ashlar::error on every rank if the plan does not fit, or if the ranks have different plans,
-/// seeds or nets. `planned_for` is the mesh of all ranks of the plan. Communicates: three
-/// all-reduces of 16 bytes.
+/// ashlar::error if the plan does not fit. `planned_for` is the mesh of all ranks of the plan.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
                                 search::plan const& plan, std::uint64_t seed,
                                 topology const& planned_for) {
-  // The ranks compare what they were given before each check, so a check fails on all or none.
-  auto const mesh_text = to_string(planned_for);
-  auto const plan_hash = content_hash(mesh_text.data(), mesh_text.size(),
-                                      search::fingerprint(plan));
-  m.require_agreement(plan_hash, "nn::place", "the ranks have different plans");
-  m.require_agreement(seed, "nn::place", "the ranks have different seeds");
-  if (plan.size() == 0)
-    throw error("nn::place", "the plan is empty. Search for a plan of this net, or load one.");
   if (!(planned_for == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(planned_for) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
-  search::problem problem;
-  std::string fault;
-  try {
-    problem = any_length(describe<T>(net, plan.input, plan.micro_batches));
-    problem.interleaved = plan.interleaved;
-  } catch (error const& e) {
-    fault = e.what();
-  }
-  m.require_agreement(fault.empty() ? search::hash(problem)
-                                    : content_hash(fault.data(), fault.size()),
-                      "nn::place", "the ranks have different nets");
-  if (!fault.empty())
-    throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + fault);
+  auto const problem = [&] {
+    try {
+      auto described = any_length(describe<T>(net, plan.input, plan.micro_batches));
+      described.interleaved = plan.interleaved;
+      return described;
+    } catch (error const& e) {
+      throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + e.what());
+    }
+  }();
+  m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
+  m.require_agreement(seed, "nn::place", "the ranks have different seeds");
   check_plan(plan, problem);
   if (char const* const wrong = search::staleness_fault(problem, plan, m.machine()))
     throw error("nn::place", wrong);
@@ -191,7 +174,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    "same wire.");
 }
 
-ASHLAR_INLINE void check_schedule(search::pipeline_plan const& p) {
+ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
   auto const order = search::schedule_of(p);
   auto const refuse = [](std::string const& why) { throw error("nn::place", why); };
   if (auto const wrong = pipelines::fault_of(order); !wrong.empty())
@@ -202,10 +185,6 @@ ASHLAR_INLINE void check_schedule(search::pipeline_plan const& p) {
   if (order.micro_batches != p.micro_batches())
     refuse("the schedule has " + std::to_string(order.micro_batches) +
            " micro-batches, but the plan has " + std::to_string(p.micro_batches()) + ".");
-}
-
-ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
-  auto const refuse = [](std::string const& why) { throw error("nn::place", why); };
   auto const cuts = search::detail::cutting_points(problem);
   int begin = 0;
   for (auto const& s : p.stages) {
@@ -240,9 +219,8 @@ ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& 
 
 /// Places `net` by a run-time plan. The initial value of a parameter element depends only on the
 /// net, the seed and the element's global index. So it does not depend on the plan. Communicates:
-/// three all-reduces of 16 bytes, which check that all ranks have the same plan, seed and net.
-/// Throws ashlar::error on every rank if they do not, if the plan is for another mesh or net, or if
-/// it breaks a rule of a layer.
+/// two all-reduces of 16 bytes, which check that all ranks have the same plan and seed. Throws
+/// ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
@@ -282,7 +260,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
 /// whole mesh and not a part of one. The trainer runs the schedule of the plan. A plan of one stage
 /// is placed like a plan without stages, with the recomputed segments of this stage. Initial values
 /// and errors are the same as with a plan without stages. Every rank must call this function.
-/// Communicates a few bytes, to make the parts of the mesh and to compare plans, seeds and nets.
+/// Communicates a few bytes, to make the parts of the mesh and to compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
@@ -320,7 +298,6 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
                                  to_string(p.chosen.mesh) +
                                  ". Set the plan's axis to the number of the axis that the parts "
                                  "divide.");
-  detail::check_schedule(p);  // the mesh of all parts depends on the schedule
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));

@@ -22,12 +22,10 @@ Tensor new_replicated(typename Tensor::mesh_type const& m, shape const& extents)
   return {m, extents, placement::all_broadcast(m.axes())};
 }
 
-/// Copies the values to the shard of `to`, converted to its element type. Does nothing on a rank
-/// outside of the mesh of `to`, whose shard has no room for them.
+/// Copies the values to the shard of `to`, converted to its element type.
 template <class Value, class Tensor>
 void write_replicated(std::span<Value const> values, Tensor const& to) {
   using T = typename Tensor::value_type;
-  if (!to.mesh().is_here()) return;
   auto const& on = to.mesh().processor();
   auto const count = static_cast<std::int64_t>(values.size());
   if constexpr (std::is_same_v<Value, T>) {

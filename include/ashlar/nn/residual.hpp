@@ -52,8 +52,4 @@ class residual : public branched_net<Inner> {
   }
 };
 
-/// Makes residual(residual(f)) a residual in a residual. Without this guide, it would be a copy.
-template <class Inner>
-residual(residual<Inner>) -> residual<residual<Inner>>;
-
 }  // namespace ashlar::nn

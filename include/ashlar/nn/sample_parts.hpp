@@ -11,16 +11,12 @@
 // only. The number of results of such a net need not be a multiple of the number of samples.
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <ashlar/step/problem.hpp>
-#include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::nn::detail {
@@ -98,37 +94,6 @@ class sample_parts {
   std::size_t planned_, of_x_, sample_, samples_;
   std::vector<Input> part_;
 };
-
-/// Calls check(), which throws ashlar::error if this rank's batch has a fault. If all ranks have
-/// the same error, throws it. If the ranks have different errors, or different numbers of inputs or
-/// targets, with which they would run different passes, throws another error on every rank.
-/// Collective over the mesh: one all-reduce of 16 bytes, and two more before the other error.
-template <class Mesh, class Check>
-void check_together(Mesh const& mesh, std::size_t inputs, std::size_t targets, Check const& check) {
-  std::exception_ptr thrown;
-  std::string fault;
-  try {
-    check();
-  } catch (error const& e) {
-    thrown = std::current_exception();
-    fault = e.what();
-  }
-  std::array<std::uint64_t, 2> const sizes{inputs, targets};
-  mesh.require_agreement(
-      content_hash(std::span<std::uint64_t const>(sizes), content_hash(fault.data(), fault.size())),
-      "model", "the ranks have different batches");
-  if (thrown) std::rethrow_exception(thrown);
-}
-
-/// Gives every rank of the mesh the values of rank `root`, of which other ranks need not know the
-/// number. Collective over the mesh: two broadcasts.
-template <class Mesh, class Value>
-void broadcast_values(Mesh const& mesh, int root, std::vector<Value>& values) {
-  auto size = static_cast<std::int64_t>(values.size());
-  mesh.broadcast(std::span(&size, 1), root);
-  values.resize(static_cast<std::size_t>(size));
-  mesh.broadcast(std::span(values), root);
-}
 
 /// Calls run(part) for each part of a batch, and returns the results for the batch's samples, one
 /// after the other. The other arguments are those of the constructor of sample_parts.

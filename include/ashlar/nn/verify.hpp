@@ -76,8 +76,6 @@ ASHLAR_INLINE void run_trials(std::function<trial_layer()> const& make_layer, me
     mine = e.what();
   } catch (std::exception const& e) {  // all ranks must get to throw_first
     mine = std::string("nn::verify: the layer throws: ") + e.what();
-  } catch (...) {
-    mine = "nn::verify: the layer throws an exception without a text.";
   }
   throw_first(m, piece, mine);
 }

@@ -48,29 +48,18 @@ struct axis_placement {
 };
 
 /// Returns a split of `dim`. A negative depth stands for the order of the mesh axes; the
-/// constructor of `placement` replaces it. Numbers that do not fit become -1 or 127. `check`
-/// refuses a dim of -1 or 127 and a depth of 127.
+/// constructor of `placement` replaces it.
 constexpr axis_placement split(int dim, int depth = -1) {
-  return {placement_kind::split,
-          static_cast<signed char>(dim < 0     ? -1
-                                   : dim > 127 ? 127
-                                               : dim),
-          static_cast<signed char>(depth < 0     ? -1
-                                   : depth > 127 ? 127
-                                                 : depth),
+  return {placement_kind::split, static_cast<signed char>(dim), static_cast<signed char>(depth),
           reduction::sum, 0};
 }
 constexpr axis_placement broadcast() { return {}; }
 constexpr axis_placement partial(reduction op = reduction::sum) {
   return {placement_kind::partial, 0, 0, op, 0};
 }
-/// Returns the placement in which the rank with coordinate `owner` along the axis has all values. A
-/// number that does not fit becomes -1 or 32767, so that `check` refuses it.
+/// Returns the placement in which the rank with coordinate `owner` along the axis has all values.
 constexpr axis_placement owned(int owner) {
-  return {placement_kind::owned, 0, 0, reduction::sum,
-          static_cast<short>(owner < 0       ? -1
-                             : owner > 32767 ? 32767
-                                             : owner)};
+  return {placement_kind::owned, 0, 0, reduction::sum, static_cast<short>(owner)};
 }
 
 /// Only the first 512 ranks along an axis can be owners. This limit keeps the integer code of a

@@ -22,7 +22,6 @@
 // A placement contains no extents: layout/ computes which rank owns which index.
 
 #include <initializer_list>
-#include <stdexcept>
 
 #include <ashlar/placement/axis_placement.hpp>
 #include <ashlar/support/inplace_vector.hpp>
@@ -56,13 +55,11 @@ struct placement {
 
   constexpr placement() = default;
   constexpr placement(std::initializer_list<axis_placement> list) {
-    refuse_unless_axes(static_cast<int>(list.size()));
     for (auto const& a : list) axis.push_back(a);
     resolve_order();
   }
 
   static constexpr placement all_broadcast(int axes) {
-    refuse_unless_axes(axes);
     placement p;
     p.axis.resize(axes);
     return p;
@@ -134,12 +131,6 @@ struct placement {
 
   friend constexpr bool operator==(placement const& a, placement const& b) {
     return a.axis == b.axis;
-  }
-
-  /// Throws std::invalid_argument if no mesh can have so many axes.
-  static constexpr void refuse_unless_axes(int axes) {
-    if (axes < 0 || axes > max_axes)
-      throw std::invalid_argument("placement: a mesh has at most 6 axes. Give one entry per axis");
   }
 
   /// Replaces every negative depth by the number of earlier mesh axes that split the same dim.

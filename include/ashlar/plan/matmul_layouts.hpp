@@ -111,12 +111,10 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 /// product. The placements are those of both matrices and of the result. `memory` is the most
 /// memory that a rank may use, in bytes; 0 means no limit. If no grid's plan fits, the placements
 /// are those of the cheapest grid, and plan_matmul finds a plan that fits, mostly in panels. Throws
-/// ashlar::error if there is none, or if m, n or k is negative.
+/// ashlar::error if there is none.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {
-  if (m < 0 || n < 0 || k < 0)
-    throw error("plan_matmul_layouts", "an extent of the matrices is negative.");
   shape const a{m, k}, b{k, n}, c{m, n};
   placement_graph const graph(2, t);
   int grids = 1;

@@ -50,8 +50,7 @@ explanation explain_at_run_time(problem const& net, plan const& chosen, machine 
 }  // namespace detail
 #endif
 
-/// Returns the report of a plan on machine `m`. `chosen` must be a plan of this problem. Throws
-/// ashlar::error if it has other elements or parameters than the problem.
+/// Returns the report of a plan on machine `m`. `chosen` must be a plan of this problem.
 template <int N>
 explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
 #if ASHLAR_COMPILED

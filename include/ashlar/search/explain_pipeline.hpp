@@ -33,7 +33,6 @@
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/recomputed.hpp>
 #include <ashlar/search/schedule_choice.hpp>
-#include <ashlar/step/own_plan.hpp>
 
 namespace ashlar::search {
 
@@ -80,11 +79,9 @@ void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machi
 }  // namespace detail
 
 /// Returns the seconds and bytes of each element of a pipeline on machine `m`. Expects a pipeline
-/// of this problem, and throws ashlar::error if it has other elements or parameters. The total adds
-/// up all stages, so it is not the cost of any one rank.
+/// of this problem. The total adds up all stages, so it is not the cost of any one rank.
 template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
-  require_own_plan("search::breakdown", net, p.chosen);
   auto const chain = chain_of(net, p);
   auto parts = breakdown(chain, p.chosen, m);
   detail::leave_out_cuts(chain, p, m, parts);
@@ -269,12 +266,10 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 }
 
 /// Returns the report of a pipeline. `p` must be a pipeline of this problem, and `m` the machine
-/// that it was priced for. Throws ashlar::error if it has other elements or parameters than the
-/// problem.
+/// that it was priced for.
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;
-  require_own_plan("search::explain", net, p.chosen);
   topology const whole = whole_mesh(p);
   auto const share = [&](double s) { return percent_text(p.seconds() > 0 ? s / p.seconds() : 0); };
   std::int64_t sent = 0;

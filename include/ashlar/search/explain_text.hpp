@@ -20,7 +20,6 @@
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/recomputed.hpp>
 #include <ashlar/search/text.hpp>
-#include <ashlar/step/own_plan.hpp>
 
 namespace ashlar::search {
 
@@ -47,11 +46,9 @@ inline std::int64_t longest_dim(layer_spec const& spec) {
 }  // namespace detail
 
 /// Returns notes on what is legal but probably not intended in a plan, such as an axis along which
-/// nothing is split. Each note is one sentence. explain.hpp lists them. Throws ashlar::error if the
-/// plan has other elements or parameters than the net.
+/// nothing is split. Each note is one sentence. explain.hpp lists them.
 template <int N>
 std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
-  require_own_plan("search::notes", net, chosen);
   std::vector<std::string> out;
   topology const& t = chosen.mesh;
   std::int64_t longest = 0;
@@ -204,7 +201,6 @@ inline std::string overlap_head(overlap_breakdown const& b, int micro_batches) {
 
 template <int N>
 explanation explain_here(basic_problem<N> net, basic_plan<N> const& chosen, machine const& m) {
-  require_own_plan("search::explain", net, chosen);
   net.interleaved = chosen.interleaved;  // the search may have chosen the number
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;

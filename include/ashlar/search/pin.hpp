@@ -182,14 +182,7 @@ inline pin parse_pin(std::string_view text) {
         std::count(whole.begin(), whole.end(), '(') == std::count(whole.begin(), whole.end(), ')'))
       start = true;
   }
-  try {
-    p.wanted = parse_placement(whole);
-  } catch (error const& e) {  // its text has the placement with B in place of each *
-    std::string why = e.what();
-    if (auto const at = why.find(whole); at != std::string::npos)
-      why.replace(at, whole.size(), text.substr(equals + 1));
-    detail::refuse_pin(text, why);
-  }
+  p.wanted = parse_placement(whole);
   return p;
 }
 

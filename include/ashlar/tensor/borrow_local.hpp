@@ -21,7 +21,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <ashlar/tensor/borrowed_shard.hpp>
 #include <ashlar/tensor/given_shard.hpp>
@@ -71,14 +70,6 @@ auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placemen
     shard.require_address(values.data());
     return detail::borrowed_tensor<Rank>(m, extents, p, values.data(), std::move(owner));
   }
-}
-
-/// Makes a tensor whose shard is the memory of a vector, as the overload for a span does. The
-/// vector must not grow while the tensor, a copy or a view of it exists.
-template <int Rank, class T, placement_argument Placement, class Processor>
-auto borrow_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
-                  std::vector<T>& values, std::shared_ptr<void> owner = nullptr) {
-  return borrow_local<Rank>(m, extents, p, std::span<T>(values), std::move(owner));
 }
 
 /// Makes a tensor whose shard is the array `v`, as the overload for a span does. Also throws

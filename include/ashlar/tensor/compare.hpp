@@ -92,8 +92,8 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
   auto function(X const& x, Scalar a) {                                                            \
     static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION(#title));                \
     using A = accumulation_t<typename X::value_type>;                                              \
-    return detail::apply_number<detail::title##_number_rule<X::rank>, swaps>(                      \
-        x, detail::number_as<A>(#title, a), device::object{});                                     \
+    return detail::apply_number<detail::title##_number_rule<X::rank>, swaps>(x, static_cast<A>(a), \
+                                                                             device::object{});    \
   }                                                                                                \
   template <class Scalar, distributed X>                                                           \
     requires detail::scalar_for<Scalar, X> &&                                                      \
@@ -102,7 +102,7 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
     static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION(#title));                \
     using A = accumulation_t<typename X::value_type>;                                              \
     return detail::apply_number<detail::title##_number_rule<X::rank>, !swaps>(                     \
-        x, detail::number_as<A>(#title, a), device::object{});                                     \
+        x, static_cast<A>(a), device::object{});                                                   \
   }                                                                                                \
   template <distributed X, class Scalar>                                                           \
     requires detail::scalar_for<Scalar, X>                                                         \

@@ -89,19 +89,9 @@ X concat(std::span<X const> parts) {
   return y;
 }
 template <int Dim, distributed X>
-ill_formed concat(std::span<X const>) {
-  static_assert(detail::has_dim<Dim, X>, "concat: " ASHLAR_SAYS_NO_DIMENSION);
-  return {};
-}
-template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::vector<X> const& parts) {
   return concat<Dim>(std::span<X const>(parts));
-}
-template <int Dim, distributed X>
-ill_formed concat(std::vector<X> const&) {
-  static_assert(detail::has_dim<Dim, X>, "concat: " ASHLAR_SAYS_NO_DIMENSION);
-  return {};
 }
 
 /// Joins the arguments, which must have the same type, along dim Dim. Communicates nothing. Throws

@@ -7,8 +7,7 @@
 // functions communicate. An all-reduce of one element adds up the sums of the shards. It runs along
 // all axes that split the operands or on which one operand is partial. If some of these axes lie
 // between nodes and others inside nodes, one all-reduce for each axis can be cheaper, and is then
-// used instead. Axes on which both operands are B need none: each rank uses its own copies. So the
-// results differ if the copies do, as those of a product may in the last bits (gemm_in_strips.hpp).
+// used instead. Axes on which both operands are B need none.
 //
 //   dot(x, y)   the sum of x · y over all elements   table: dot_signatures
 //   norm(x)     sqrt(dot(x, x))                      table: sum_of_squares_signatures, so x must
@@ -67,11 +66,11 @@ auto whole_dot(X const& x, Y const& y, Placement const& p) {
 
 }  // namespace detail
 
-/// Returns the sum of x · y over all elements, as an accumulation_t<T>, the same on every rank if
-/// all copies of the operands have the same bits. Communicates one all-reduce of one element along
-/// all axes that split the operands or on which one operand is partial, or one all-reduce for each
-/// of these axes if that is cheaper. Communicates nothing if there are no such axes. Throws
-/// ashlar::error if the extents differ, or if run-time placements match no row of the table.
+/// Returns the sum of x · y over all elements, as an accumulation_t<T>, the same on every rank.
+/// Communicates one all-reduce of one element along all axes that split the operands or on which
+/// one operand is partial, or one all-reduce for each of these axes if that is cheaper.
+/// Communicates nothing if there are no such axes. Throws ashlar::error if the extents differ, or
+/// if run-time placements match no row of the table.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::dot_rule<X::rank>, X, Y>
 auto dot(X const& x, Y const& y) {
@@ -87,9 +86,8 @@ ill_formed dot(X const&, Y const&) {
   return {};
 }
 
-/// Returns the Euclidean norm of all elements, as an accumulation_t<T>, the same on every rank if
-/// all copies of x have the same bits. Requires floating-point elements. Communicates what
-/// dot(x, x) communicates.
+/// Returns the Euclidean norm of all elements, as an accumulation_t<T>, the same on every rank.
+/// Requires floating-point elements. Communicates like dot(x, x).
 template <distributed X>
   requires locally_applicable<detail::norm_rule<X::rank>, X>
 auto norm(X const& x) {

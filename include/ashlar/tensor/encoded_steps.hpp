@@ -66,9 +66,9 @@ class encoded_steps {
       source_.emplace(memory, e.source_bytes());
       target_.emplace(memory, e.target_bytes());
       buffer<float> const block(memory, e.largest_block), room(memory, room_of(e));
-      recycled_vector<float*> kept(e.what.wire.feedback ? x.size() : 0);
-      for (std::size_t t = 0; t < kept.size(); ++t)
-        kept[t] = errors_[t]->of_step(step, encoded_elements(e, t));
+      recycled_vector<float*> kept;
+      for (std::size_t t = 0; e.what.wire.feedback && t < x.size(); ++t)
+        kept.push_back(errors_[t]->of_step(step, encoded_elements(e, t)));
       for (auto const& b : e.encoded) {
         auto const n = b.elements.elements;
         auto const* elements = static_cast<float const*>(x[b.tensor].data());

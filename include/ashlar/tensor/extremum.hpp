@@ -70,7 +70,7 @@ namespace ashlar {
     static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION(#function));             \
     using A = accumulation_t<typename X::value_type>;                                              \
     return detail::apply_number<detail::function##_number_rule<X::rank>, false>(                   \
-        x, detail::number_as<A>(#function, a), device::object{});                                  \
+        x, static_cast<A>(a), device::object{});                                                   \
   }                                                                                                \
   template <distributed X, class Scalar>                                                           \
     requires detail::scalar_for<Scalar, X>                                                         \

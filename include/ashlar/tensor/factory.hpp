@@ -21,7 +21,6 @@
 #include <ashlar/device/host/elements.hpp>
 #include <ashlar/support/accumulation.hpp>
 #include <ashlar/support/content_hash.hpp>
-#include <ashlar/tensor/number.hpp>
 #include <ashlar/tensor/region.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -122,13 +121,10 @@ void write_from_host(Tensor& t, Write write) {
 
 }  // namespace detail
 
-/// Returns a tensor in which every element is `number`. Throws ashlar::error if T is an integer
-/// type that cannot represent `number`.
-template <class T, int Rank, placement_argument Placement, class Processor, class Number>
-  requires std::is_convertible_v<Number, accumulation_t<T>>
+/// Returns a tensor in which every element is `value`.
+template <class T, int Rank, placement_argument Placement, class Processor>
 auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
-          Number const& number) {
-  auto const value = detail::number_as<accumulation_t<T>>("full", number);
+          accumulation_t<T> value) {
   return detail::make(
       tensor_for<T, Rank, Placement, Processor>(m, detail::shape_of(extents), as_value(p)),
       [value](auto& t) {

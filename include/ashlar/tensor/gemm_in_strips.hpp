@@ -7,10 +7,8 @@
 // has no background thread for transfers. While transfers are pending, the host therefore computes
 // c in strips of rows, with one GEMM for each strip. Before each strip it lets the transfers
 // progress. A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for
-// at most one strip. A GEMM of a strip may round differently from one of the whole product. So if
-// ranks compute the same product, their results may differ in the last bits, since transfers may be
-// pending on one rank only. A device moves data in the background, so it runs the whole product as
-// one GEMM.
+// at most one strip. A device moves data in the background, so it runs the whole product as one
+// GEMM.
 
 #include <algorithm>
 

@@ -25,10 +25,6 @@ namespace ashlar::detail {
 /// the tensor.
 [[noreturn]] inline void refuse_count(char const* operation, std::size_t count, int rank,
                                       shape const& local, std::string const& tensor) {
-  if (rank < 0)
-    throw error(operation, std::to_string(count) +
-                               " values on a rank outside of the mesh, which has no values of " +
-                               tensor + ". Pass none there.");
   throw error(operation, std::to_string(count) + " values do not fill rank " +
                              std::to_string(rank) + "'s shard " + to_string(local) + " of " +
                              tensor + ". Pass this rank's part only, or the whole to from_full.");
@@ -86,9 +82,6 @@ class given_shard {
 
   /// Returns a text such as "rank 1's shard 3x4 of tensor 6x4 [S(0)]@gpu=2".
   std::string name() const {
-    if (rank_ < 0)
-      return "the empty shard " + to_string(local_.extents()) +
-             " that a rank outside of the mesh has of " + tensor();
     return "rank " + std::to_string(rank_) + "'s shard " + to_string(local_.extents()) + " of " +
            tensor();
   }

@@ -204,7 +204,7 @@ X& operator*=(X& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply in place"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply_in_place<detail::scale_in_place_rule<X::rank>>(
-      x, device::scaled<A>{detail::number_as<A>("multiply in place", a)});
+      x, device::scaled<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -240,7 +240,7 @@ X& operator+=(X& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add in place"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply_in_place<detail::shift_in_place_rule<X::rank>>(
-      x, device::shifted<A>{detail::number_as<A>("add in place", a)});
+      x, device::shifted<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -258,7 +258,7 @@ X& operator-=(X& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract in place"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply_in_place<detail::lower_in_place_rule<X::rank>>(
-      x, device::lowered<A>{detail::number_as<A>("subtract in place", a)});
+      x, device::lowered<A>{static_cast<A>(a)});
 }
 template <detail::writable X, class Scalar>
   requires detail::scalar_for<Scalar, X>

@@ -30,14 +30,11 @@ auto eye(basic_mesh<Processor> const& m, std::int64_t count, Placement const& p)
                           [](auto const& i) { return i[0] == i[1] ? A(1) : A(0); });
 }
 
-/// Returns a tensor of x's type, extents, placement and mesh in which every element is `number`.
-/// Communicates nothing. Throws ashlar::error if the elements are of an integer type that cannot
-/// represent `number`.
-template <distributed X, class Number>
-  requires std::is_convertible_v<Number, accumulation_t<typename X::value_type>>
-X full_like(X const& x, Number const& number) {
+/// Returns a tensor of x's type, extents, placement and mesh in which every element is `value`.
+/// Communicates nothing.
+template <distributed X>
+X full_like(X const& x, accumulation_t<typename X::value_type> value) {
   using T = typename X::value_type;
-  auto const value = detail::number_as<accumulation_t<T>>("full_like", number);
   return detail::make(X(x.mesh(), x.extents(), x.placement()), [value](auto& t) {
     fill(t.mesh().processor(), static_cast<T>(value), t.local_elements(), t.data());
   });

@@ -64,14 +64,10 @@ routed_rows const& rows_of_shard(std::shared_ptr<void> const& shard) {
 
 /// Returns a routed tensor at placement `p` whose shard is not initialized. The extents are
 /// [tokens.., experts, features], with the number of experts of each token in shape::chosen.
-/// Communicates nothing. Throws ashlar::error if the routes are null or do not fit the extents.
+/// Communicates nothing. Throws ashlar::error if the routes do not fit the extents.
 template <distributed Tensor>
 Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, placement const& p,
                    std::shared_ptr<routing const> const& routes) {
-  if (!routes)
-    throw error(
-        "make_routed",
-        "the routes are null. Give a std::shared_ptr to the ashlar::routing of the tokens.");
   int const rank = extents.rank();
   std::int64_t tokens = 1;
   for (int d = 0; d < rank - 2; ++d) tokens *= extents[d];

@@ -99,16 +99,12 @@ auto new_routed_of(mesh const& m, shape const& extents, Placement const& p,
 /// Returns a routed tensor (layout/routing.hpp) made from x [token, feature]. It has a copy of a
 /// token's row of x for each expert to which the token goes. A route of -1, which says that the
 /// token was dropped, makes no row. Communicates nothing. Throws ashlar::error if the routes are
-/// null or for another number of tokens than x has, if a route leads to an expert that does not
-/// exist, or if the experts of a token are out of order or repeated (check_routes).
+/// for another number of tokens than x has, if a route leads to an expert that does not exist, or
+/// if the experts of a token are out of order or repeated (check_routes).
 template <class T, class Placement>
   requires locally_applicable<detail::dispatch_rule, tensor<T, 2, Placement>>
 auto dispatch(tensor<T, 2, Placement> const& x, std::shared_ptr<routing const> const& routes) {
   auto const p = detail::result_of<detail::dispatch_rule>(x);
-  if (!routes)
-    throw error(
-        "dispatch",
-        "the routes are null. Give a std::shared_ptr to the ashlar::routing of the tokens.");
   check_routes(*routes);
   shape extents{x.extents()[0], routes->experts, x.extents()[1]};
   extents.chosen = routes->chosen;

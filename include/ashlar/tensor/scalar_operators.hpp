@@ -17,11 +17,9 @@
 // means "no value", but the least integer plus a is a value.
 //
 // The number is converted to accumulation_t<T>. Integer tensors accept only numbers of an integer
-// type, and no division. Operators throw ashlar::error if this type cannot represent the integer
-// (number.hpp).
+// type, and no division.
 
 #include <ashlar/tensor/apply_rule.hpp>
-#include <ashlar/tensor/number.hpp>
 
 namespace ashlar {
 namespace detail {
@@ -86,8 +84,7 @@ template <class Scalar, distributed X>
 auto operator*(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::scale_rule<X::rank>>(
-      x, device::scaled<A>{detail::number_as<A>("multiply", a)});
+  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
@@ -103,8 +100,7 @@ template <distributed X, class Scalar>
 auto operator*(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("multiply"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::scale_rule<X::rank>>(
-      x, device::scaled<A>{detail::number_as<A>("multiply", a)});
+  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{static_cast<A>(a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -152,8 +148,7 @@ template <distributed X, class Scalar>
 auto operator+(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::shift_rule<X::rank>>(
-      x, device::shifted<A>{detail::number_as<A>("add", a)});
+  return detail::apply<detail::shift_rule<X::rank>>(x, device::shifted<A>{static_cast<A>(a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -169,8 +164,7 @@ template <class Scalar, distributed X>
 auto operator+(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::shift_rule<X::rank>>(
-      x, device::shifted<A>{detail::number_as<A>("add", a)});
+  return detail::apply<detail::shift_rule<X::rank>>(x, device::shifted<A>{static_cast<A>(a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>
@@ -186,8 +180,7 @@ template <distributed X, class Scalar>
 auto operator-(X const& x, Scalar a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
   using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::lower_rule<X::rank>>(
-      x, device::lowered<A>{detail::number_as<A>("subtract", a)});
+  return detail::apply<detail::lower_rule<X::rank>>(x, device::lowered<A>{static_cast<A>(a)});
 }
 template <distributed X, class Scalar>
   requires detail::scalar_for<Scalar, X>
@@ -205,7 +198,7 @@ auto operator-(Scalar a, X const& x) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::subtract_from_rule<X::rank>>(
-      x, device::subtracting<A>{detail::number_as<A>("subtract", a)});
+      x, device::subtracting<A>{static_cast<A>(a)});
 }
 template <class Scalar, distributed X>
   requires detail::scalar_for<Scalar, X>

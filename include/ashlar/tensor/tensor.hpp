@@ -256,11 +256,9 @@ class tensor {
   /// this tensor has another placement.
   template <class Typed>
   tensor<T, Rank, canonical<Typed>, Processor> as_static() const {
-    if (!(placement() == value_of<Typed>)) {
-      if (data_ == nullptr) static_cast<void>(mesh());  // a tensor without a mesh has no placement
+    if (!(placement() == value_of<Typed>))
       throw error("as_static", "the tensor has placement " + to_string(placement()) + ", not " +
                                    to_string(value_of<Typed>) + ". Redistribute it first.");
-    }
     return retyped<canonical<Typed>>();
   }
 

@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <ashlar/device/elements_or_number.hpp>
 #include <ashlar/signature/selection.hpp>
@@ -147,8 +146,8 @@ template <distributed Mask, distributed X, class Scalar>
            locally_applicable<detail::where_rule_for<Mask, X>, Mask, X>
 auto where(Mask const& mask, X const& x, Scalar const& a) {
   static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("where"));
-  return detail::where_number<false>(
-      mask, x, detail::number_as<accumulation_t<typename X::value_type>>("where", a));
+  return detail::where_number<false>(mask, x,
+                                     static_cast<accumulation_t<typename X::value_type>>(a));
 }
 
 /// Returns a tensor of the number a where mask[i] is not 0, and of y[i] elsewhere. Communicates
@@ -158,8 +157,8 @@ template <distributed Mask, class Scalar, distributed Y>
            locally_applicable<detail::where_rule_for<Mask, Y>, Mask, Y>
 auto where(Mask const& mask, Scalar const& a, Y const& y) {
   static_assert(detail::keeps_fraction<Scalar, Y>, ASHLAR_SAYS_FRACTION("where"));
-  return detail::where_number<true>(
-      mask, y, detail::number_as<accumulation_t<typename Y::value_type>>("where", a));
+  return detail::where_number<true>(mask, y,
+                                    static_cast<accumulation_t<typename Y::value_type>>(a));
 }
 
 namespace detail {
@@ -170,7 +169,7 @@ concept where_operands = (mask_for<Mask, X> && (combinable<X, Y> || scalar_for<Y
 }  // namespace detail
 
 template <distributed Mask, class X, class Y>
-  requires(distributed<X> || distributed<Y> || (std::is_arithmetic_v<X> && std::is_arithmetic_v<Y>))
+  requires(distributed<X> || distributed<Y>)
 ill_formed where(Mask const&, X const&, Y const&) {
   static_assert(detail::where_operands<Mask, X, Y>, ASHLAR_SAYS_WHERE_OPERANDS);
   if constexpr (detail::where_operands<Mask, X, Y>) {

@@ -102,14 +102,11 @@ class loader {
   }
 
   /// Returns this rank's part of the data of step number `step`, for trainer::step. If a token is
-  /// not in the vocabulary or the step is negative, local_batch::fault says so, and trainer::step
-  /// then throws on every rank. Communicates nothing.
+  /// not in the vocabulary, local_batch::fault says so, and trainer::step then throws on every
+  /// rank. Communicates nothing.
   local_batch<> batch(std::int64_t step) {
     local_batch<> made;
     made.fault = fault_of([&] {
-      if (step < 0)
-        throw error("train::loader",
-                    "step " + std::to_string(step) + " has no data, since steps count from 0.");
       for (int b = 0; b < micro_batches_; ++b) {
         each_row(part_.input, part_.target, [&](std::int64_t row, bool in_x, bool in_target) {
           add_row(place_of(step, b * batch_ + row), in_x, in_target, made);

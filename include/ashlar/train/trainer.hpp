@@ -76,8 +76,7 @@ class trainer {
   /// data of any rank have wrong sizes or an id or target out of range, or differ between ranks, or
   /// if the loss or the gradient norm is not finite. In the checked mode of the mesh, also throws
   /// if ranks that hold the same part of a parameter have different values after the step. A step
-  /// that throws may have changed the errors that wires with feedback keep. Throws on a rank
-  /// outside of the model's mesh, before it does anything.
+  /// that throws may have changed the errors that wires with feedback keep.
   step_report step(own_batch const& data);
 
   /// Does not compile: the net takes inputs or targets of other types.
@@ -102,16 +101,6 @@ class trainer {
   template <std::same_as<own_local_batch> Local>
   step_report step(Local const& local) {
     return step_of_part(local);
-  }
-
-  /// Does not compile: the net takes inputs or targets of other types.
-  template <class Input, class Target>
-    requires(!std::same_as<local_batch<Input, Target>, own_local_batch>)
-  step_report step(local_batch<Input, Target> const&) {
-    static_assert(std::same_as<local_batch<Input, Target>, own_local_batch>,
-                  "trainer::step: the part of a batch has other types of inputs or targets than "
-                  "the net. Give local_batch<Model::input_type, Model::target_type>.");
-    return {};
   }
   /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
@@ -326,7 +315,6 @@ trainer<Model, Optimizer>::~trainer() = default;
 
 template <class Model, class Optimizer>
 step_report trainer<Model, Optimizer>::step(own_batch const& data) {
-  nn::detail::require_here(model_->mesh());
   auto const fault = detail::batch_fault(*model_, data);
   auto const hash_of = [&] {
     return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
@@ -338,7 +326,6 @@ step_report trainer<Model, Optimizer>::step(own_batch const& data) {
 
 template <class Model, class Optimizer>
 step_report trainer<Model, Optimizer>::step_of_part(own_local_batch const& local) {
-  nn::detail::require_here(model_->mesh());
   auto const fault = room_.set(*model_, part_, local);
   auto const hash_of = [] { return std::uint64_t(1); };
   if (!stale_) {  // stale ranks do not wait for others

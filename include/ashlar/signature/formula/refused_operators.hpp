@@ -12,7 +12,6 @@
 //                                 the operators of formulas that compute the same
 //   sum<0>(u)   max<0>(u)   ..    sum(u, 0): the dims are arguments
 //   u += v   ..                   u = u + v
-//   u * w   ..  of a tensor w     w as an operand of the formula
 //   u | to<..>   redistribute(u, ..)
 //                                 nothing: the placements of a formula follow from its operands
 //
@@ -36,10 +35,6 @@
   "formula: " NAME                                                                                 \
   " is not an operator of formulas, which communicate nothing. Their operands and the plan of a "  \
   "net say where tensors lie. Redistribute tensors outside of the formula."
-#define ASHLAR_SAYS_FORMULA_CAPTURED                                                               \
-  "formula: a tensor that the function captures is no operand of the formula. Pass it as an "      \
-  "operand, as in gradient([](auto x, auto w) { return x * w; })(x, w), or make it a weight of "   \
-  "nn::formula."
 
 namespace ashlar::formulas {
 
@@ -178,32 +173,5 @@ ASHLAR_NO_FORMULA_ASSIGNMENT(-=)
 ASHLAR_NO_FORMULA_ASSIGNMENT(*=)
 ASHLAR_NO_FORMULA_ASSIGNMENT(/=)
 #undef ASHLAR_NO_FORMULA_ASSIGNMENT
-
-namespace detail {
-/// Holds for the types of tensors, which this room does not include.
-template <class X>
-concept is_tensor = requires {
-  typename X::mesh_type;
-  typename X::placement_type;
-};
-}  // namespace detail
-
-// A symbol and a tensor that the function has captured.
-#define ASHLAR_NO_FORMULA_OF_CAPTURED(op)                                                          \
-  template <int Rank, detail::is_tensor X>                                                         \
-  constexpr symbol<Rank> operator op(symbol<Rank> u, X const&) {                                   \
-    static_assert(detail::never<X>, ASHLAR_SAYS_FORMULA_CAPTURED);                                 \
-    return u;                                                                                      \
-  }                                                                                                \
-  template <detail::is_tensor X, int Rank>                                                         \
-  constexpr symbol<Rank> operator op(X const&, symbol<Rank> u) {                                   \
-    static_assert(detail::never<X>, ASHLAR_SAYS_FORMULA_CAPTURED);                                 \
-    return u;                                                                                      \
-  }
-ASHLAR_NO_FORMULA_OF_CAPTURED(+)
-ASHLAR_NO_FORMULA_OF_CAPTURED(-)
-ASHLAR_NO_FORMULA_OF_CAPTURED(*)
-ASHLAR_NO_FORMULA_OF_CAPTURED(/)
-#undef ASHLAR_NO_FORMULA_OF_CAPTURED
 
 }  // namespace ashlar::formulas

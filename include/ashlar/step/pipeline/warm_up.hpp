@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 
 #include <ashlar/step/pipeline/schedule.hpp>
 #include <ashlar/support/error.hpp>
@@ -57,11 +56,7 @@ constexpr schedule with_depth(int positions, int micro_batches, Depth const& dep
 
 }  // namespace detail
 
-/// Throws ashlar::error if a position has no micro-batch.
 constexpr schedule gpipe(int positions, int micro_batches) {
-  if (positions > 0 && micro_batches < 1)
-    throw error("pipelines::gpipe",
-                "a step has at least 1 micro-batch, not " + std::to_string(micro_batches) + ".");
   return detail::with_depth(positions, micro_batches, [&](int) { return micro_batches; });
 }
 constexpr schedule one_f_one_b(int positions, int micro_batches) {
