@@ -43,17 +43,6 @@ void check_outcome(bool legal, Action action, dense const& truth, std::string co
   }
 }
 
-template <class F>
-dense each(dense x, F f) {
-  for (auto& v : x.values) v = f(v);
-  return x;
-}
-template <class F>
-dense each(dense x, dense const& y, F f) {
-  for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = f(x.values[i], y.values[i]);
-  return x;
-}
-
 bool is(axis_placement const& a, reduction op) { return a.is_partial() && a.op == op; }
 /// Returns whether two placements on one mesh axis are equal splits, or neither of them is a split.
 bool split_alike(axis_placement const& a, axis_placement const& b) {
@@ -100,21 +89,21 @@ void pairs(ashlar::mesh const& m, index const& extents) {
       auto const y = placed<float, 2>(m, b, q, 4);
       bool const compares = p == q && !p.has_partial();
       check_outcome(
-          compares, [&] { return x < y; }, each(a, b, std::less<>()), "less");
+          compares, [&] { return x < y; }, mapped(a, b, std::less<>()), "less");
       check_outcome(
-          compares, [&] { return x <= y; }, each(a, b, std::less_equal<>()), "less_equal");
+          compares, [&] { return x <= y; }, mapped(a, b, std::less_equal<>()), "less_equal");
       check_outcome(
-          compares, [&] { return x > y; }, each(a, b, std::greater<>()), "greater");
+          compares, [&] { return x > y; }, mapped(a, b, std::greater<>()), "greater");
       check_outcome(
-          compares, [&] { return x >= y; }, each(a, b, std::greater_equal<>()), "greater_equal");
+          compares, [&] { return x >= y; }, mapped(a, b, std::greater_equal<>()), "greater_equal");
       check_outcome(
-          compares, [&] { return equal(x, y); }, each(a, b, std::equal_to<>()), "equal");
+          compares, [&] { return equal(x, y); }, mapped(a, b, std::equal_to<>()), "equal");
       check_outcome(
           extremum_is_local(p, q, reduction::max), [&] { return max(x, y); },
-          each(a, b, [](double v, double w) { return std::max(v, w); }), "max");
+          mapped(a, b, [](double v, double w) { return std::max(v, w); }), "max");
       check_outcome(
           extremum_is_local(p, q, reduction::min), [&] { return min(x, y); },
-          each(a, b, [](double v, double w) { return std::min(v, w); }), "min");
+          mapped(a, b, [](double v, double w) { return std::min(v, w); }), "min");
     }
 }
 
@@ -124,20 +113,21 @@ void numbers(ashlar::mesh const& m, dense const& a) {
     bool const values = !p.has_partial();
     bool const no_sums = values || p.op() != reduction::sum;
     check_outcome(
-        values, [&] { return x < 2; }, each(a, [](double v) { return v < 2; }), "less");
+        values, [&] { return x < 2; }, mapped(a, [](double v) { return v < 2; }), "less");
     check_outcome(
-        values, [&] { return 2 < x; }, each(a, [](double v) { return 2 < v; }), "less");
+        values, [&] { return 2 < x; }, mapped(a, [](double v) { return 2 < v; }), "less");
     check_outcome(
-        values, [&] { return x >= 2; }, each(a, [](double v) { return v >= 2; }), "greater_equal");
+        values, [&] { return x >= 2; }, mapped(a, [](double v) { return v >= 2; }),
+        "greater_equal");
     check_outcome(
-        values, [&] { return 2 > x; }, each(a, [](double v) { return 2 > v; }), "greater");
+        values, [&] { return 2 > x; }, mapped(a, [](double v) { return 2 > v; }), "greater");
     check_outcome(
-        values, [&] { return equal(3, x); }, each(a, [](double v) { return v == 3; }), "equal");
+        values, [&] { return equal(3, x); }, mapped(a, [](double v) { return v == 3; }), "equal");
     check_outcome(
-        no_sums, [&] { return max(x, -1.5); }, each(a, [](double v) { return std::max(v, -1.5); }),
-        "max");
+        no_sums, [&] { return max(x, -1.5); },
+        mapped(a, [](double v) { return std::max(v, -1.5); }), "max");
     check_outcome(
-        no_sums, [&] { return min(2, x); }, each(a, [](double v) { return std::min(v, 2.0); }),
+        no_sums, [&] { return min(2, x); }, mapped(a, [](double v) { return std::min(v, 2.0); }),
         "min");
   }
 }
@@ -145,7 +135,7 @@ void numbers(ashlar::mesh const& m, dense const& a) {
 void selections(ashlar::mesh const& m, index const& extents) {
   auto const operands = signed_operands(extents);
   dense const &a = operands[0], &b = operands[1];
-  dense const chosen = each(seeded_integers(extents, 5), [](double v) { return v > 0; });
+  dense const chosen = mapped(seeded_integers(extents, 5), [](double v) { return v > 0; });
   auto const truth = [&](dense const& x, dense const& y) {
     dense z = y;
     for (std::size_t i = 0; i < z.values.size(); ++i)
@@ -174,10 +164,10 @@ void selections(ashlar::mesh const& m, index const& extents) {
       for (int i = 0; i < p.axes(); ++i)
         legal = legal && !p[i].is_partial() && split_alike(p[i], q[i]) && !is(q[i], reduction::sum);
       check_outcome(
-          legal, [&] { return where(mask, x, 7); }, truth(a, each(a, [](double) { return 7; })),
+          legal, [&] { return where(mask, x, 7); }, truth(a, mapped(a, [](double) { return 7; })),
           "where");
       check_outcome(
-          legal, [&] { return where(mask, 7, x); }, truth(each(a, [](double) { return 7; }), a),
+          legal, [&] { return where(mask, 7, x); }, truth(mapped(a, [](double) { return 7; }), a),
           "where");
     }
 }
@@ -193,7 +183,7 @@ void conversions(ashlar::mesh const& m, dense const& a, bool sums, bool maxima) 
 }
 
 void along_dims(ashlar::mesh const& m, index const& extents) {
-  dense const a = each(seeded_integers(extents, 1), [](double v) { return std::trunc(v / 3); });
+  dense const a = mapped(seeded_integers(extents, 1), [](double v) { return std::trunc(v / 3); });
   auto const without = [](index e, int d) {
     e.erase(e.begin() + d);
     return e;
@@ -267,7 +257,7 @@ TEST_CASE("bfloat16 is compared with numbers that it does not have") {
         for_each_number_comparison([&](char const*, char const* name, auto const& compare) {
           check_outcome(
               !p.has_partial(), [&] { return compare(x, number); },
-              each(a, [&](double v) { return compare(v, number); }), name);
+              mapped(a, [&](double v) { return compare(v, number); }), name);
         });
     }
   }
@@ -395,8 +385,8 @@ TEST_CASE("typed operators have the right types") {
                         .as_static<sbp<S<0>, B>>();
   auto const mask = x < bias;
   static_assert(std::same_as<decltype(mask), ashlar::tensor<float, 2, sbp<S<1>, S<0>>> const>);
-  CHECK(wrong_with(where(mask, x, 0), each(a, [](double v) { return v < 1 ? v : 0; })) == "");
-  CHECK(wrong_with(max(bias, x), each(a, [](double v) { return std::max(v, 1.0); })) == "");
+  CHECK(wrong_with(where(mask, x, 0), mapped(a, [](double v) { return v < 1 ? v : 0; })) == "");
+  CHECK(wrong_with(max(bias, x), mapped(a, [](double v) { return std::max(v, 1.0); })) == "");
   static_assert(std::same_as<decltype(ashlar::mean<0>(x))::placement_type, sbp<S<0>, P>>);
   static_assert(std::same_as<decltype(ashlar::cast<double>(ashlar::mean<0>(x)))::placement_type,
                              sbp<S<0>, P>>);

@@ -12,11 +12,10 @@
 // destroyed. The arena does the same with its own blocks (arena::retire in comm/arena.hpp).
 
 #include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 #include <ashlar/comm/empty_shard.hpp>
+#include <ashlar/support/keep_forever.hpp>
 
 namespace ashlar::detail {
 
@@ -32,15 +31,6 @@ class borrowed_memory {
   }
 
  private:
-  /// Adds to a list of owners that are never destroyed. The list keeps them reachable, so that the
-  /// leak sanitizer does not report them. Any thread may call this function.
-  static void keep_forever(std::shared_ptr<void> owner) {
-    static auto* const owners = new std::vector<std::shared_ptr<void>>;
-    static auto* const lock = new std::mutex;
-    std::lock_guard const held(*lock);
-    owners->push_back(std::move(owner));
-  }
-
   std::shared_ptr<Memory> memory_;
   std::shared_ptr<void> owner_;
 };
